@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef MKSPLIT_PLAN_PLAN_H
+#define MKSPLIT_PLAN_PLAN_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/cpumask.h"
+#include "common/err.h"
+#include "harness/machine/topology.h"
+
+/*
+ * A plan as docs/plan.md defines it, read from JSON and resolved against a machine's
+ * topology: after plan_load() every CPU set is a set of numbers, every default is filled in,
+ * and everything that can be refused before a kernel boots has been refused.
+ */
+
+enum {
+	MODE_PROCESSES = 1,
+	MODE_THREADS = 2
+};
+
+struct plan_kernel {
+	char *name;
+	char *image; /* path, or "auto": the backend looks for the running kernel's */
+	char *append; /* added to the kernel command line, may be "" */
+	bool one_console; /* kernel messages and link share one port, as on mklinux */
+};
+
+struct plan_partition {
+	char *name; /* unique inside the arm */
+	char *cpus_text; /* as the plan says it */
+	struct cpumask cpus;
+	struct cpumask nodes; /* NUMA nodes that its memory comes from */
+	uint64_t memory; /* bytes; 0: whatever the kernel has (host) */
+	int kernel; /* index into plan->kernels, or -1 */
+	bool host; /* this partition is the running kernel */
+};
+
+struct plan_arm {
+	char *name;
+	char *backend; /* "host", "container", "qemu", "mklinux" */
+	struct plan_partition *partitions;
+	int npartitions;
+	json_t *settings; /* backend's own and declared settings, borrowed from plan->json, or NULL */
+};
+
+struct plan_param {
+	char *name, *value;
+};
+
+struct plan_test {
+	char *family; /* "scale", "boundary", "latency" */
+	char *test;
+	char *variant; /* a name for the parameters, "" for none */
+	struct plan_param *params;
+	int nparams;
+	bool control; /* must not move between arms */
+	bool primary; /* verdicts are claimed for it */
+	int modes; /* MODE_* bits */
+	int *tasks; /* task counts, ascending, each realisable */
+	int ntasks;
+};
+
+struct plan_compare {
+	int base, with; /* arms */
+	char **differences; /* facts that are allowed to differ, by name or prefix* */
+	int ndifferences;
+};
+
+struct plan {
+	char *path; /* where it was read from */
+	char *name;
+	char *text; /* the file as it was read, for the results folder */
+	json_t *json;
+	struct cpumask quiet;
+	struct plan_kernel *kernels;
+	int nkernels;
+	struct plan_arm *arms;
+	int narms;
+	struct plan_test *tests;
+	int ntests;
+	struct plan_compare *compares;
+	int ncompares;
+	int blocks;
+	int repetitions; /* inside one boot */
+	int samples; /* windows a repetition */
+	int64_t interval_ns; /* length of a window */
+	int64_t warmup_ns;
+	int64_t guard_ns; /* run before the first window and behind the last */
+	double margin; /* delta of controls, anchors, verdicts: 0.03 is 3 % */
+	uint64_t seed;
+	bool quick; /* one block, short samples: marked in every output */
+};
+
+struct plan_options {
+	bool quick;
+	bool have_seed;
+	uint64_t seed;
+};
+
+/* The tests the benchmark binary has, with needs: as `mksplit-bench list --json` prints. */
+struct catalog;
+int catalog_load(struct catalog **c, const char *bench_path, struct err *e);
+void catalog_free(struct catalog **c);
+
+/*
+ * Errors are the user's (EXIT_USAGE) and name file and JSON path: `demo.json: arms[1].
+ * partitions[0].cpus: CPU 7 is not online (online: 0-3)`. On success *p is owned by the caller.
+ */
+int plan_load(struct plan **p, const char *path, const struct topology *t, const struct catalog *c,
+	      const struct plan_options *o, struct err *e);
+void plan_free(struct plan **p);
+
+#endif
