@@ -241,18 +241,13 @@ double geometric_mean(const double *x, size_t n)
 	return n ? exp(sum / n) : NAN;
 }
 
-static int sign(double x)
-{
-	return (x > 0) - (x < 0);
-}
-
 double kendall_tau(const double *x, const double *y, size_t n)
 {
 	double score = 0, untied_x = 0, untied_y = 0;
 
 	for (size_t i = 0; i < n; i++)
 		for (size_t j = i + 1; j < n; j++) {
-			int sx = sign(x[i] - x[j]), sy = sign(y[i] - y[j]);
+			double sx = sign(x[i] - x[j]), sy = sign(y[i] - y[j]);
 
 			score += sx * sy;
 			untied_x += sx != 0;
