@@ -7,7 +7,9 @@
 #include <string.h>
 
 /* A claim about more blocks than this is not advice that anybody follows. */
-enum { BLOCKS_ADVICE_MAX = 200 };
+enum {
+	BLOCKS_ADVICE_MAX = 200
+};
 
 #define FAMILY_LEVEL 0.05
 
@@ -207,7 +209,7 @@ static bool speaks_otherwise(const struct row *control, const struct row *r)
 
 /* The controls at the row's own task count, or, where there are none, all of the pair. */
 static bool (*controls_of(const struct analysis *a, const struct row *r))(const struct row *,
-									   const struct row *)
+									  const struct row *)
 {
 	for (size_t i = 0; i < a->nrows; i++)
 		if (speaks_for(&a->rows[i], r))

@@ -17,10 +17,10 @@
 struct row {
 	int compare, test, tasks, metric;
 	bool threads;
-	bool main;     /* of its test's main metric */
+	bool main; /* of its test's main metric */
 	bool control;
 	bool headline; /* the largest task count that both arms have, main metric */
-	bool family;   /* headline of a primary test: Holm's family */
+	bool family; /* headline of a primary test: Holm's family */
 
 	const struct series *base, *with;
 	double base_rate, with_rate; /* geometric means over boots */
@@ -36,7 +36,7 @@ struct row {
 	enum gate gate; /* of the row itself when it is a control, else of its anchor */
 
 	enum verdict verdict;
-	char why[240];	/* reason of no verdict, confounded, undecided; "" otherwise */
+	char why[240]; /* reason of no verdict, confounded, undecided; "" otherwise */
 	double p, p_family; /* of the verdict's claim; NaN where there is none */
 	size_t blocks_needed; /* to decide, 0 if it is decided or would need too many */
 
@@ -55,11 +55,11 @@ struct fact_difference {
 };
 
 struct pairing {
-	bool no_evidence;    /* emulated or simulated, in one of the arms */
-	bool not_fresh;	     /* an arm that was not booted anew in each block */
+	bool no_evidence; /* emulated or simulated, in one of the arms */
+	bool not_fresh; /* an arm that was not booted anew in each block */
 	bool controls_stand; /* every control that was measured */
 	size_t ncontrols;
-	size_t family;	     /* size of Holm's family */
+	size_t family; /* size of Holm's family */
 };
 
 struct analysis {

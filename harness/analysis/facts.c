@@ -116,8 +116,7 @@ int compare_facts(struct analysis *a)
 
 			while (i < m->nfacts && f[i]->name == f[from]->name)
 				i++;
-			if (same_values(f + from, i - from, m->compares[c].base,
-					m->compares[c].with))
+			if (same_values(f + from, i - from, m->compares[c].base, m->compares[c].with))
 				continue;
 			if (add_difference(a, c, f + from, i - from) < 0)
 				return -ENOMEM;

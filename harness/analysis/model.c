@@ -7,9 +7,8 @@
 #include "harness/analysis/intern.h"
 
 static const char *const status_names[CELL_STATUSES] = {
-	[CELL_OK] = "ok",	    [CELL_FLAGGED] = "flagged",
-	[CELL_FAILED] = "failed",   [CELL_SKIPPED] = "skipped",
-	[CELL_UNAVAILABLE] = "unavailable", [CELL_INVALID] = "invalid",
+	[CELL_OK] = "ok",	    [CELL_FLAGGED] = "flagged",		[CELL_FAILED] = "failed",
+	[CELL_SKIPPED] = "skipped", [CELL_UNAVAILABLE] = "unavailable", [CELL_INVALID] = "invalid",
 };
 
 const char *cell_status_name(enum cell_status s)
@@ -18,8 +17,8 @@ const char *cell_status_name(enum cell_status s)
 }
 
 static const char *const nature_names[] = {
-	[NATURE_NATIVE] = "native",	  [NATURE_VIRTUAL] = "virtual",
-	[NATURE_EMULATED] = "emulated",	  [NATURE_SIMULATED] = "simulated",
+	[NATURE_NATIVE] = "native",	[NATURE_VIRTUAL] = "virtual",
+	[NATURE_EMULATED] = "emulated", [NATURE_SIMULATED] = "simulated",
 	[NATURE_UNKNOWN] = "unknown",
 };
 

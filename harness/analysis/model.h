@@ -64,7 +64,7 @@ struct marm {
 	enum nature nature;
 	bool fresh; /* every kernel of it boots anew in each block */
 	const char *setting, *value; /* what "vary" made of this arm: "" for none */
-	const char *base;	     /* and the arm it was made of, "" for none */
+	const char *base; /* and the arm it was made of, "" for none */
 	struct mpartition *partitions;
 	size_t npartitions;
 };
@@ -93,9 +93,9 @@ struct mflag {
 /* One metric of one cell. */
 struct mmeasure {
 	int metric;
-	double value;	  /* of the arm; NaN where partitions have no common value */
-	double *parts;	  /* each partition's, in the arm's order; NaN where missing */
-	double *samples;  /* of the arm: partitions added sample by sample where they are summed */
+	double value; /* of the arm; NaN where partitions have no common value */
+	double *parts; /* each partition's, in the arm's order; NaN where missing */
+	double *samples; /* of the arm: partitions added sample by sample where they are summed */
 	size_t nparts, nsamples;
 };
 
@@ -146,7 +146,7 @@ struct model {
 	const char *plan, *plan_sha256, *version, *hostname, *kernel, *cpu_model, *arch, *seed;
 	bool quick;
 	bool ended, interrupted; /* an "end" event was the last word; it said interrupted */
-	unsigned resumed;	 /* how often the run was gone on with */
+	unsigned resumed; /* how often the run was gone on with */
 	int planned_blocks, planned_samples;
 	double interval, warmup; /* seconds */
 	double margin;
@@ -169,8 +169,8 @@ struct model {
 
 	size_t by_status[CELL_STATUSES];
 	size_t invalid_attempts; /* repeated because a window was not covered */
-	size_t damaged_lines;	 /* not JSON, or not what docs/results.md says; skipped */
-	bool torn;		 /* the last line had no end, as a crash leaves it */
+	size_t damaged_lines; /* not JSON, or not what docs/results.md says; skipped */
+	bool torn; /* the last line had no end, as a crash leaves it */
 
 	struct intern *strings;
 };

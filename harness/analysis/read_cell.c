@@ -80,8 +80,8 @@ static int add_samples(struct mmeasure *x, const json_t *partitions)
 	size_t shortest = SIZE_MAX, n = json_array_size(partitions);
 
 	for (size_t i = 0; i < n; i++) {
-		size_t have = json_array_size(
-			json_object_get(json_array_get(partitions, i), "samples"));
+		size_t have =
+			json_array_size(json_object_get(json_array_get(partitions, i), "samples"));
 
 		shortest = have < shortest ? have : shortest;
 	}

@@ -21,8 +21,7 @@ int read_ints(const json_t *list, int min, int max, int **out, size_t *n)
 	for (size_t i = 0; i < size; i++) {
 		const json_t *x = json_array_get(list, i);
 
-		if (!json_is_integer(x) || json_integer_value(x) < min ||
-		    json_integer_value(x) > max)
+		if (!json_is_integer(x) || json_integer_value(x) < min || json_integer_value(x) > max)
 			return -EINVAL;
 		v[i] = json_integer_value(x);
 	}
@@ -171,10 +170,10 @@ static int read_head(struct reader *r, const json_t *run)
 		const char **to;
 		const char *key;
 	} texts[] = {
-		{&m->plan, "plan"},	    {&m->plan_sha256, "plan_sha256"},
-		{&m->version, "version"},   {&m->hostname, "hostname"},
-		{&m->kernel, "kernel"},	    {&m->cpu_model, "cpu_model"},
-		{&m->arch, "arch"},	    {&m->seed, "seed"},
+		{&m->plan, "plan"},	  {&m->plan_sha256, "plan_sha256"},
+		{&m->version, "version"}, {&m->hostname, "hostname"},
+		{&m->kernel, "kernel"},	  {&m->cpu_model, "cpu_model"},
+		{&m->arch, "arch"},	  {&m->seed, "seed"},
 	};
 	double margin = get_double(run, "margin");
 
@@ -200,7 +199,7 @@ int read_run(struct reader *r, const json_t *event)
 {
 	struct model *m = r->m;
 	int (*const parts[])(struct reader *, const json_t *) = {read_head, read_cpus, read_arms,
-								  read_tests, read_compares};
+								 read_tests, read_compares};
 
 	if (!format_readable(event))
 		return -ENOTSUP;

@@ -18,7 +18,9 @@
 #include "harness/analysis/reader.h"
 
 /* The newest format of events that this program reads. */
-enum { FORMAT_MAX = 1 };
+enum {
+	FORMAT_MAX = 1
+};
 
 /* A cell of 1024 tasks and 100 samples with per-task counts has about 2 MB. */
 #define LINE_MAX_BYTES ((size_t)64 << 20)
@@ -70,7 +72,7 @@ static int read_facts(struct reader *r, const json_t *event)
 		return -ENOMEM;
 	if (arm < 0 || get_int(event, "block", 0, BLOCKS_MAX, &block) < 0)
 		return -EINVAL;
-	json_object_foreach (json_object_get(event, "facts"), name, value) {
+	json_object_foreach(json_object_get(event, "facts"), name, value) {
 		struct mfact *f;
 
 		if (!json_is_string(value))
@@ -136,8 +138,8 @@ static const struct {
 	const char *name;
 	int (*read)(struct reader *r, const json_t *event);
 } kinds[] = {
-	{"run", read_run},   {"boot", read_boot}, {"facts", read_facts}, {"cell", read_cell},
-	{"step", read_step}, {"fault", read_fault}, {"note", read_note}, {"end", read_end},
+	{"run", read_run},   {"boot", read_boot},   {"facts", read_facts}, {"cell", read_cell},
+	{"step", read_step}, {"fault", read_fault}, {"note", read_note},   {"end", read_end},
 };
 
 static int (*reader_of(const char *kind))(struct reader *r, const json_t *event)
@@ -273,8 +275,8 @@ int model_read_stream(struct model **out, FILE *f, const char *name, struct err 
 {
 	cleanup_model struct model *m = calloc(1, sizeof(*m));
 	struct reader r = {.m = m, .utc = NAN};
-	const char **texts[] = {&m->plan, &m->plan_sha256, &m->version,	  &m->hostname,
-				&m->kernel, &m->cpu_model, &m->arch, &m->seed};
+	const char **texts[] = {&m->plan,   &m->plan_sha256, &m->version, &m->hostname,
+				&m->kernel, &m->cpu_model,   &m->arch,	  &m->seed};
 
 	if (!m)
 		return err_set(e, ENOMEM, "no memory");
@@ -288,8 +290,8 @@ int model_read_stream(struct model **out, FILE *f, const char *name, struct err 
 	if (read_all(&r, f, e) < 0)
 		return err_wrap(e, "%s", name);
 	if (!r.have_run)
-		return err_set(e, EINVAL, "%s: no run event: this is not a results folder of mksplit",
-			       name);
+		return err_set(e, EINVAL,
+			       "%s: no run event: this is not a results folder of mksplit", name);
 	if (keep_last_attempts(m) < 0)
 		return err_set(e, ENOMEM, "%s: no memory", name);
 	*out = take_ptr(m);

@@ -11,7 +11,11 @@
 
 /* Inner parts of model_read(): reader.c, read_run.c and read_cell.c share them. */
 
-enum { BLOCKS_MAX = 1000000, TASKS_MAX = 65536, CPUS_MAX = 65536 };
+enum {
+	BLOCKS_MAX = 1000000,
+	TASKS_MAX = 65536,
+	CPUS_MAX = 65536
+};
 
 struct reader {
 	struct model *m;

@@ -17,10 +17,10 @@ struct series {
 	int arm, test, tasks, metric;
 	bool threads;
 	bool anchor; /* its cells ran one task a kernel */
-	bool main;   /* the first metric its test reports: the one that verdicts are about */
+	bool main; /* the first metric its test reports: the one that verdicts are about */
 	size_t nblocks;
-	int *block;  /* [nblocks], ascending */
-	double *x;   /* [nblocks] natural logarithm of the value */
+	int *block; /* [nblocks], ascending */
+	double *x; /* [nblocks] natural logarithm of the value */
 	size_t ncells, nflagged, nunsteady;
 	size_t *cells; /* [ncells] into model->cells, by block, position, repetition */
 	size_t *measures; /* [ncells] into that cell's measures */

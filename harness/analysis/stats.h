@@ -23,7 +23,7 @@ struct interval {
 struct estimate {
 	size_t n;
 	double mean; /* NaN for n = 0 */
-	double sd;   /* with n - 1; NaN for n < 2 */
+	double sd; /* with n - 1; NaN for n < 2 */
 };
 
 struct estimate estimate_of(const double *x, size_t n);
@@ -76,7 +76,7 @@ bool stop_by_width(const struct estimate *e, double width, size_t min_blocks);
 
 /* How steady a series of samples is, as shares of its mean. */
 struct steadiness {
-	double drift;  /* least-squares slope times the length of the window */
+	double drift; /* least-squares slope times the length of the window */
 	double halves; /* mean of the second half over that of the first, less 1 */
 };
 

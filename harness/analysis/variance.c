@@ -5,9 +5,9 @@
 
 /* Running sums of one level: units, their spread around the mean of their parent. */
 struct pooled {
-	double squares;	  /* sum over parents of squared deviations */
-	double freedom;	  /* sum over parents of (children - 1) */
-	double inverse;	  /* sum over parents of 1 / children, for the harmonic mean */
+	double squares; /* sum over parents of squared deviations */
+	double freedom; /* sum over parents of (children - 1) */
+	double inverse; /* sum over parents of 1 / children, for the harmonic mean */
 	double parents;
 	double children;
 };
@@ -83,9 +83,9 @@ struct variance variance_of(const struct nested *d)
 	if (v.t2[LEVEL_REPETITION] < 0)
 		v.t2[LEVEL_REPETITION] = 0;
 	/* One repetition a boot leaves the repetition's part inside the boot's. */
-	below_boot = isnan(v.t2[LEVEL_REPETITION]) ?
-			     below_rep :
-			     owed(&level[LEVEL_REPETITION], v.t2[LEVEL_REPETITION], below_rep);
+	below_boot = isnan(v.t2[LEVEL_REPETITION])
+			     ? below_rep
+			     : owed(&level[LEVEL_REPETITION], v.t2[LEVEL_REPETITION], below_rep);
 	v.t2[LEVEL_BOOT] = spread(&level[LEVEL_BOOT]) - below_boot;
 	if (v.t2[LEVEL_BOOT] < 0)
 		v.t2[LEVEL_BOOT] = 0;

@@ -11,20 +11,25 @@
  * r_i = sqrt(c_(i+1)/c_i * T_i^2/T_(i+1)^2), with c the seconds that a new unit costs.
  */
 
-enum { LEVEL_SAMPLE, LEVEL_REPETITION, LEVEL_BOOT, LEVELS };
+enum {
+	LEVEL_SAMPLE,
+	LEVEL_REPETITION,
+	LEVEL_BOOT,
+	LEVELS
+};
 
 /* Logarithms of rates: one row a repetition, rows of one boot next to each other. */
 struct nested {
 	size_t nrows;
-	const size_t *boot;  /* [nrows], a number that repetitions of one boot share */
+	const size_t *boot; /* [nrows], a number that repetitions of one boot share */
 	const size_t *start; /* [nrows + 1], where a row's samples begin in value */
 	const double *value;
 };
 
 struct variance {
-	double t2[LEVELS];    /* never negative; NaN where the level has no two units */
+	double t2[LEVELS]; /* never negative; NaN where the level has no two units */
 	double share[LEVELS]; /* of the sum of the known t2; NaN where t2 is */
-	double per_unit[2];   /* mean samples a repetition, mean repetitions a boot */
+	double per_unit[2]; /* mean samples a repetition, mean repetitions a boot */
 };
 
 struct variance variance_of(const struct nested *d);

@@ -20,10 +20,14 @@ enum gate gate_of(const struct estimate *d, const struct margin *m)
 }
 
 static const char *const names[] = {
-	[VERDICT_NONE] = "no verdict",	   [VERDICT_FASTER] = "faster",
-	[VERDICT_SLOWER] = "slower",	   [VERDICT_SAME] = "same",
-	[VERDICT_FASTER_SMALL] = "faster, small", [VERDICT_SLOWER_SMALL] = "slower, small",
-	[VERDICT_UNDECIDED] = "undecided", [VERDICT_CONFOUNDED] = "confounded",
+	[VERDICT_NONE] = "no verdict",
+	[VERDICT_FASTER] = "faster",
+	[VERDICT_SLOWER] = "slower",
+	[VERDICT_SAME] = "same",
+	[VERDICT_FASTER_SMALL] = "faster, small",
+	[VERDICT_SLOWER_SMALL] = "slower, small",
+	[VERDICT_UNDECIDED] = "undecided",
+	[VERDICT_CONFOUNDED] = "confounded",
 };
 
 const char *verdict_name(enum verdict v)

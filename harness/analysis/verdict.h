@@ -5,7 +5,10 @@
 #include "harness/analysis/stats.h"
 
 /* Fewer boots than this never carry a verdict: see docs/methodology.md. */
-enum { VERDICT_MIN_BLOCKS = 6, STOP_MIN_BLOCKS = 8 };
+enum {
+	VERDICT_MIN_BLOCKS = 6,
+	STOP_MIN_BLOCKS = 8
+};
 
 #define DEFAULT_MARGIN 0.03
 
@@ -20,9 +23,9 @@ struct margin margin_of(double delta);
 /* A control or an anchor: it must be shown to stand still. */
 enum gate {
 	GATE_STANDS, /* the 95 % interval lies inside the margin */
-	GATE_MOVED,  /* the 95 % interval excludes 1 and leaves the margin */
+	GATE_MOVED, /* the 95 % interval excludes 1 and leaves the margin */
 	GATE_UNSURE, /* the interval is too wide to say */
-	GATE_NONE,   /* not measured, or too few blocks for an interval */
+	GATE_NONE, /* not measured, or too few blocks for an interval */
 };
 
 enum gate gate_of(const struct estimate *d, const struct margin *m);

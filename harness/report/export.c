@@ -27,16 +27,17 @@ static json_t *row_json(const struct analysis *a, const struct row *r)
 	const struct model *m = a->m;
 	const struct mtest *t = &m->tests[r->test];
 	const struct mmetric *x = &m->metrics[r->metric];
-	json_t *o = json_pack(
-		"{s:s%, s:s%, s:s%, s:s, s:i, s:s%, s:s%, s:b, s:b, s:b, s:b}", "family",
-		t->family, strlen(t->family), "test", t->test, strlen(t->test), "variant",
-		t->variant, strlen(t->variant), "mode", r->threads ? "threads" : "processes", "tasks",
-		r->tasks, "metric", x->name, strlen(x->name), "unit", x->unit, strlen(x->unit),
-		"main", r->main, "control", r->control, "headline", r->headline, "primary",
-		t->primary);
+	json_t *o = json_pack("{s:s%, s:s%, s:s%, s:s, s:i, s:s%, s:s%, s:b, s:b, s:b, s:b}",
+			      "family", t->family, strlen(t->family), "test", t->test,
+			      strlen(t->test), "variant", t->variant, strlen(t->variant), "mode",
+			      r->threads ? "threads" : "processes", "tasks", r->tasks, "metric",
+			      x->name, strlen(x->name), "unit", x->unit, strlen(x->unit), "main",
+			      r->main, "control", r->control, "headline", r->headline, "primary",
+			      t->primary);
 
 	json_object_update_new(
-		o, json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:s, s:o, s:o, s:I, s:I, s:I, s:I, s:o}",
+		o, json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:s, s:o, s:o, s:I, s:I, s:I, "
+			     "s:I, s:o}",
 			     "base", number(r->base_rate), "with", number(r->with_rate), "raw",
 			     ratio_json(&r->d), "one_task", ratio_json(&r->anchor), "quotient",
 			     ratio_json(&r->quotient), "normalised", ratio_json(&r->normalised),
@@ -68,9 +69,8 @@ static json_t *compare_json(const struct analysis *a, size_t compare)
 	}
 	return json_pack("{s:s, s:s, s:b, s:b, s:b, s:I, s:o, s:o}", "base",
 			 a->m->arms[c->base].name, "with", a->m->arms[c->with].name, "no_evidence",
-			 p->no_evidence, "fresh", !p->not_fresh, "controls_stand",
-			 p->controls_stand, "primary_tests", (json_int_t)p->family, "rows", rows,
-			 "facts", facts);
+			 p->no_evidence, "fresh", !p->not_fresh, "controls_stand", p->controls_stand,
+			 "primary_tests", (json_int_t)p->family, "rows", rows, "facts", facts);
 }
 
 static json_t *series_json(const struct analysis *a, const struct series *s)
@@ -162,8 +162,11 @@ int report_csv(FILE *f, const struct analysis *a)
 		const struct mtest *t = &a->m->tests[r->test];
 		const struct mmetric *x = &a->m->metrics[r->metric];
 		const struct mcompare *c = &a->m->compares[r->compare];
-		const char *texts[] = {a->m->arms[c->base].name, a->m->arms[c->with].name,
-				       t->family, t->test, t->variant,
+		const char *texts[] = {a->m->arms[c->base].name,
+				       a->m->arms[c->with].name,
+				       t->family,
+				       t->test,
+				       t->variant,
 				       r->threads ? "threads" : "processes"};
 
 		for (size_t k = 0; k < sizeof(texts) / sizeof(texts[0]); k++) {

@@ -12,7 +12,9 @@
  */
 
 /* Room that every function here fits its number into. */
-enum { FORMAT_ROOM = 64 };
+enum {
+	FORMAT_ROOM = 64
+};
 
 /* Four significant digits with a prefix: "401.2k/s", "12.34M/s", "85.1ns", "3.2GB/s". */
 const char *format_value(char *buf, double value, const char *unit);

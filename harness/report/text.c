@@ -140,15 +140,18 @@ static void print_row(FILE *f, const struct analysis *a, const struct row *r,
 	const char *color = o->color ? verdict_color(r->verdict) : "";
 
 	mtest_label(&a->m->tests[r->test], label, sizeof(label));
-	snprintf(test, sizeof(test), "%s%s%s%s%s", r->control ? "=" : r->family ? "*" : " ", label,
-		 r->threads ? " (threads)" : "", r->main ? "" : " ", r->main ? "" : x->name);
+	snprintf(test, sizeof(test), "%s%s%s%s%s",
+		 r->control  ? "="
+		 : r->family ? "*"
+			     : " ",
+		 label, r->threads ? " (threads)" : "", r->main ? "" : " ", r->main ? "" : x->name);
 	clean_text(label, sizeof(label), test);
 	row_flags(a, r, flags, sizeof(flags));
 	fprintf(f, "%-20s %5d %11s %11s %7s %-13s %7s %7s %7s  %s%s%s%s%s\n", label, r->tasks,
-		format_value(base, r->base_rate, x->unit), format_value(with, r->with_rate, x->unit),
-		format_mean(ratio, &r->d), format_interval(interval, &r->d, 0.95),
-		format_mean(anchor, &r->anchor), format_mean(quotient, &r->quotient),
-		format_mean(normalised, &r->normalised), color,
+		format_value(base, r->base_rate, x->unit),
+		format_value(with, r->with_rate, x->unit), format_mean(ratio, &r->d),
+		format_interval(interval, &r->d, 0.95), format_mean(anchor, &r->anchor),
+		format_mean(quotient, &r->quotient), format_mean(normalised, &r->normalised), color,
 		row_verdict_text(r, verdict, sizeof(verdict)), color[0] ? "\033[0m" : "",
 		flags[0] ? "; " : "", flags);
 }
@@ -210,8 +213,8 @@ static void print_compare(FILE *f, const struct analysis *a, int compare,
 			continue;
 		if (!any)
 			fprintf(f, "%-20s %5s %11.11s %11.11s %7s %-13s %7s %7s %7s  %s\n", " test",
-				"tasks", base, with, "ratio", "95 % interval", "1/krnl",
-				"quot.", "norm.", "verdict; flags");
+				"tasks", base, with, "ratio", "95 % interval", "1/krnl", "quot.",
+				"norm.", "verdict; flags");
 		any = true;
 		print_row(f, a, r, o);
 	}
@@ -226,7 +229,9 @@ static void print_compare(FILE *f, const struct analysis *a, int compare,
 /* Cells without numbers, each with its reason. */
 static void print_failures(FILE *f, const struct model *m)
 {
-	enum { SHOWN_MAX = 20 };
+	enum {
+		SHOWN_MAX = 20
+	};
 	size_t shown = 0, all = 0;
 
 	for (size_t i = 0; i < m->ncells; i++) {
@@ -254,10 +259,12 @@ int report_text(FILE *f, const struct analysis *a, const struct text_options *o)
 		print_compare(f, a, c, o);
 	print_failures(f, a->m);
 	if (a->m->ncompares)
-		fprintf(f,
-			"\n= control, * primary test (Holm over them at their largest task count). ratio: second arm over\n"
-			"first, geometric mean over blocks, with its t interval. 1/krnl: the ratio of one task's rate\n"
-			"with one task a kernel, where nothing is shared. quot.: ratio over that. norm.: ratio over the\n"
-			"mean of the controls, beside the raw one and never in its place.\n");
+		fprintf(f, "\n= control, * primary test (Holm over them at their largest task "
+			   "count). ratio: second arm over\n"
+			   "first, geometric mean over blocks, with its t interval. 1/krnl: the "
+			   "ratio of one task's rate\n"
+			   "with one task a kernel, where nothing is shared. quot.: ratio over "
+			   "that. norm.: ratio over the\n"
+			   "mean of the controls, beside the raw one and never in its place.\n");
 	return ferror(f) ? -EIO : 0;
 }
