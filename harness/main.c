@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The table of subcommands, and nothing else. */
+#include <argp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +10,7 @@
 #include "harness/cmd/cmd.h"
 
 static const struct command commands[] = {
-	{"list", cmd_list, "tests, backends, or results of earlier runs"},
+	{"report", cmd_report, "the comparison, computed again from stored results"},
 };
 
 static const size_t ncommands = sizeof(commands) / sizeof(*commands);
@@ -42,6 +43,7 @@ int main(int argc, char **argv)
 		puts("mksplit " MKSPLIT_VERSION);
 		return EXIT_SUCCESS;
 	}
+	argp_err_exit_status = EXIT_USAGE;
 	for (size_t i = 0; i < ncommands; i++) {
 		if (strcmp(argv[1], commands[i].name) != 0)
 			continue;

@@ -266,7 +266,6 @@ int cmd_list(int argc, char **argv)
 	struct options o = {.what = "all", .folder = "results"};
 	struct err e = ERR_INIT;
 
-	argp_err_exit_status = EXIT_USAGE;
 	argp_parse(&argp, argc, argv, 0, NULL, &o);
 	for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++) {
 		if (strcmp(o.what, lists[i].name) != 0)
