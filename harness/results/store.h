@@ -26,8 +26,14 @@ void store_close(struct store **s);
 
 const char *store_dir(const struct store *s);
 
+/* Of one that was opened: the first run event (seed, quick and so on), borrowed; else NULL. */
+const json_t *store_run(const struct store *s);
+
 /* True when the cell with this key ended ok, flagged or "not available". */
 bool store_has_cell(const struct store *s, const char *key);
+
+/* How many such cells there are, those of this run included. */
+int store_cells(const struct store *s);
 
 /* Appends and flushes (fdatasync). Steals the object; adds "utc" where it is missing. */
 int store_event(struct store *s, json_t *event, struct err *e);
