@@ -60,12 +60,25 @@ static bool hit(struct agent *a)
 
 static void agent_bytes(struct agent *a, const char *data, size_t n);
 
+/* The host may have closed; then the thread ends at its next read. */
+static void to_host_bytes(struct agent *a, const char *data, size_t n)
+{
+	while (n > 0) {
+		ssize_t sent = send(a->fd, data, n, MSG_NOSIGNAL);
+
+		if (sent < 0)
+			return;
+		data += sent;
+		n -= sent;
+	}
+}
+
 static void arrive(struct agent *a, bool to_host, const char *data, size_t n)
 {
 	if (!to_host)
 		agent_bytes(a, data, n);
-	else if (write_all(a->fd, data, n) < 0)
-		return; /* the host has closed: the thread ends at its next read */
+	else
+		to_host_bytes(a, data, n);
 }
 
 /* What a console line may do to one frame's bytes. */
@@ -145,7 +158,7 @@ static void say_hello(struct agent *a)
 	char line[FRAME_LINE_MAX];
 	size_t n = frame_encode(line, sizeof(line), FRAME_FROM_AGENT, 1, a->hello);
 
-	write_all(a->fd, line, n);
+	to_host_bytes(a, line, n);
 }
 
 static void act(struct agent *a, const char *request)
@@ -240,7 +253,7 @@ static void *agent_main(void *arg)
 			a->long_lines--;
 			memset(long_line, 'x', sizeof(long_line));
 			memcpy(long_line, "~A 1 2 ", 7);
-			write_all(a->fd, long_line, sizeof(long_line));
+			to_host_bytes(a, long_line, sizeof(long_line));
 		}
 		if (a->faults)
 			carry(a, false, data, n);
