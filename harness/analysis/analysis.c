@@ -368,8 +368,18 @@ static void decide(struct analysis *a, struct row *r, const struct margin *m)
 			 BLOCKS_ADVICE_MAX);
 }
 
-/* Holm over the headline rows of the primary tests of each pair. */
-static int adjust_families(struct analysis *a, const struct margin *m)
+static bool claims_difference(enum verdict v)
+{
+	return v == VERDICT_FASTER || v == VERDICT_SLOWER || v == VERDICT_FASTER_SMALL ||
+	       v == VERDICT_SLOWER_SMALL;
+}
+
+/*
+ * Holm over the headline rows of the primary tests of each pair. All of them enter with the p of
+ * one and the same hypothesis, "the ratio is 1": a test that is shown to be the same must not
+ * make room for the others.
+ */
+static int adjust_families(struct analysis *a)
 {
 	cleanup_free double *p = calloc(a->nrows + 1, sizeof(*p));
 
@@ -378,8 +388,9 @@ static int adjust_families(struct analysis *a, const struct margin *m)
 	for (size_t c = 0; c < a->m->ncompares; c++) {
 		for (size_t i = 0; i < a->nrows; i++) {
 			const struct row *r = &a->rows[i];
+			bool in = r->compare == (int)c && r->family && r->verdict != VERDICT_NONE;
 
-			p[i] = r->compare == (int)c && r->family ? r->p : NAN;
+			p[i] = in ? p_differs(&r->d, 0) : NAN;
 		}
 		if (holm_adjust(p, p, a->nrows) < 0)
 			return -ENOMEM;
@@ -389,8 +400,7 @@ static int adjust_families(struct analysis *a, const struct margin *m)
 			if (isnan(p[i]))
 				continue;
 			r->p_family = p[i];
-			if (p[i] <= FAMILY_LEVEL || r->verdict == VERDICT_CONFOUNDED ||
-			    r->verdict == VERDICT_UNDECIDED)
+			if (p[i] <= FAMILY_LEVEL || !claims_difference(r->verdict))
 				continue;
 			snprintf(r->why, sizeof(r->why),
 				 "%s by itself, but not among %zu primary tests (Holm: p = %.3f)",
@@ -429,7 +439,7 @@ static int analyse_all(struct analysis *a)
 		describe_pairing(a, c);
 	for (size_t i = 0; i < a->nrows; i++)
 		decide(a, &a->rows[i], &margin);
-	if (adjust_families(a, &margin) < 0)
+	if (adjust_families(a) < 0)
 		return -ENOMEM;
 	return compare_facts(a);
 }

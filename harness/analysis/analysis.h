@@ -37,7 +37,8 @@ struct row {
 
 	enum verdict verdict;
 	char why[240]; /* reason of no verdict, confounded, undecided; "" otherwise */
-	double p, p_family; /* of the verdict's claim; NaN where there is none */
+	double p; /* of the verdict's own claim; NaN where there is none */
+	double p_family; /* of "the ratio is 1", by Holm over the primary tests; NaN outside */
 	size_t blocks_needed; /* to decide, 0 if it is decided or would need too many */
 
 	size_t cells, flagged, unsteady;

@@ -49,7 +49,7 @@ const char *verdict_name(enum verdict v);
  */
 enum verdict verdict_of(const struct estimate *d, const struct margin *m);
 
-/* The p-value of the claim that this verdict makes: the one that a family is adjusted by. */
+/* The p-value of the claim that this verdict makes: at most 0.05 where it was given. */
 double verdict_p(enum verdict v, const struct estimate *d, const struct margin *m);
 
 /*

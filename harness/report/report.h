@@ -34,7 +34,10 @@ int report_csv(FILE *f, const struct analysis *a);
  */
 int report_wis_csv(FILE *f, const struct analysis *a, int arm, int test);
 
-/* Text for the sentence at the top of a report: what is known, in one line. Into buf. */
-const char *report_answer(const struct analysis *a, char *buf, size_t size);
+/*
+ * The answer to one of the model's compares in a sentence or two, into buf, which it returns. Names
+ * in it are as the plan has them: escape it.
+ */
+const char *report_answer(const struct analysis *a, int compare, char *buf, size_t size);
 
 #endif

@@ -6,28 +6,17 @@
 #include "harness/report/format.h"
 #include "harness/report/report.h"
 
-static bool any_no_evidence(const struct model *m)
+/* First of all the answers, one a line: those without evidence say so. */
+static void print_answers(FILE *f, const struct analysis *a)
 {
-	for (size_t i = 0; i < m->narms; i++)
-		if (nature_is_no_evidence(m->arms[i].nature))
-			return true;
-	return false;
-}
+	char answer[1000], clean[1000];
 
-static void print_warning(FILE *f, const struct model *m)
-{
-	if (!any_no_evidence(m))
-		return;
-	fprintf(f, "RATIOS BELOW ARE NO EVIDENCE:");
-	for (size_t i = 0; i < m->narms; i++) {
-		char name[64];
-
-		if (nature_is_no_evidence(m->arms[i].nature))
-			fprintf(f, " the CPUs of arm \"%s\" are %s;",
-				clean_text(name, sizeof(name), m->arms[i].name),
-				nature_name(m->arms[i].nature));
+	for (size_t c = 0; c < a->m->ncompares; c++) {
+		report_answer(a, c, answer, sizeof(answer));
+		fprintf(f, "%s\n", clean_text(clean, sizeof(clean), answer));
 	}
-	fprintf(f, " this run shows that the plumbing works.\n");
+	if (a->m->ncompares)
+		fprintf(f, "\n");
 }
 
 /* What may be wrong with the run as a whole, a line each. */
@@ -253,7 +242,7 @@ static void print_failures(FILE *f, const struct model *m)
 
 int report_text(FILE *f, const struct analysis *a, const struct text_options *o)
 {
-	print_warning(f, a->m);
+	print_answers(f, a);
 	print_head(f, a->m);
 	for (size_t c = 0; c < a->m->ncompares; c++)
 		print_compare(f, a, c, o);

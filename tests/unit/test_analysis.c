@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The rules: what gates what, and when there is a verdict at all. */
+#include "tests/unit/unit.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "harness/analysis/analysis.h"
+#include "harness/report/report.h"
+#include "tests/synth/synth.h"
+
+static const int counts[] = {1, 2, 8};
+
+static struct synth quiet(const struct synth_test *tests, int ntests)
+{
+	struct synth s = synth_default;
+
+	s.tasks = counts;
+	s.ntasks = 3;
+	s.tests = tests;
+	s.ntests = ntests;
+	s.repetitions = 1;
+	/* Well below the margin of 3 %, so that every answer is clear. */
+	s.sd_block = 0.02;
+	s.sd_boot = 0.003;
+	s.sd_repetition = s.sd_sample = 0.002;
+	return s;
+}
+
+struct found {
+	struct analysis *a;
+	struct model *m;
+};
+
+static struct found measure(const struct synth *s)
+{
+	struct err e = ERR_INIT;
+	struct found x = {0};
+	char *text = NULL;
+	size_t size = 0;
+	FILE *f = open_memstream(&text, &size);
+
+	assert_non_null(f);
+	synth_write(f, s);
+	fclose(f);
+	f = fmemopen(text, size, "r");
+	assert_non_null(f);
+	if (model_read_stream(&x.m, f, "synthetic", &e) < 0 || analyse(&x.a, x.m, &e) < 0)
+		fail_msg("%s", e.text);
+	fclose(f);
+	free(text);
+	return x;
+}
+
+static void forget(struct found *x)
+{
+	analysis_free(x->a);
+	model_free(x->m);
+}
+
+static const struct row *row_of(const struct found *x, const char *test, int tasks)
+{
+	for (size_t i = 0; i < x->a->nrows; i++)
+		if (strcmp(x->m->tests[x->a->rows[i].test].test, test) == 0 &&
+		    x->a->rows[i].tasks == tasks)
+			return &x->a->rows[i];
+	fail_msg("no row for %s at %d", test, tasks);
+	return NULL;
+}
+
+static void expect(const struct found *x, const char *test, int tasks, enum verdict want)
+{
+	const struct row *r = row_of(x, test, tasks);
+
+	if (r->verdict != want)
+		fail_msg("%s at %d: %s (%s) instead of %s", test, tasks, verdict_name(r->verdict),
+			 r->why, verdict_name(want));
+}
+
+static const struct synth_test good[] = {
+	{"getppid1", .control = true, .ratio = 1, .anchor = 1, .rate = 1e7},
+	{"poll2", .control = true, .ratio = 1, .anchor = 1, .rate = 1e6},
+	{"unlink1", .primary = true, .ratio = 2.6, .anchor = 1, .rate = 4e5, .sigma = 0.5},
+	{"mmap1", .primary = true, .ratio = 0.45, .anchor = 1, .rate = 8e5},
+	{"brk1", .primary = true, .ratio = 1, .anchor = 1, .rate = 9e6},
+	{"udp1", .ratio = 1.02, .anchor = 1, .rate = 5e5},
+	{"rename1", .ratio = 2, .anchor = 1.06, .rate = 8e5},
+};
+
+enum {
+	GOOD = sizeof(good) / sizeof(good[0])
+};
+
+static void test_verdicts(void **state)
+{
+	struct synth s = quiet(good, GOOD);
+	struct found x = measure(&s);
+
+	expect(&x, "getppid1", 8, VERDICT_SAME);
+	expect(&x, "unlink1", 8, VERDICT_FASTER);
+	expect(&x, "mmap1", 8, VERDICT_SLOWER);
+	expect(&x, "brk1", 8, VERDICT_SAME);
+	/* Off by 6 % with one task a kernel, where nothing is shared. */
+	expect(&x, "rename1", 8, VERDICT_CONFOUNDED);
+	assert_non_null(strstr(row_of(&x, "rename1", 8)->why, "one task a kernel rename1 moved"));
+	assert_int_equal(x.a->pairings[0].family, 3);
+	assert_true(x.a->pairings[0].controls_stand);
+	assert_true(row_of(&x, "unlink1", 8)->headline);
+	assert_false(row_of(&x, "unlink1", 2)->headline);
+	assert_true(isnan(row_of(&x, "udp1", 8)->p_family));
+	forget(&x);
+}
+
+static void test_quotient_and_normalised(void **state)
+{
+	const struct synth_test tests[] = {
+		{"getppid1", .control = true, .ratio = 1.02, .anchor = 1, .rate = 1e7},
+		{"poll2", .control = true, .ratio = 1.00, .anchor = 1, .rate = 1e6},
+		{"unlink1", .primary = true, .ratio = 2.6, .anchor = 1.05, .rate = 4e5},
+	};
+	struct synth s = quiet(tests, 3);
+	struct found x = measure(&s);
+	const struct row *r = row_of(&x, "unlink1", 8);
+
+	assert_float_equal(exp(r->anchor.mean), 1.05, 0.01);
+	assert_float_equal(exp(r->quotient.mean), 2.6 / 1.05, 0.03);
+	assert_float_equal(exp(r->normalised.mean), 2.6 / 1.01, 0.03);
+	assert_float_equal(exp(r->d.mean), 2.6, 0.03);
+	/* The rates of the arm that has two tasks, one a kernel, are not compared with one. */
+	assert_float_equal(exp(row_of(&x, "getppid1", 8)->anchor.mean), 1, 0.01);
+	assert_int_equal(r->quotient.n, 10);
+	assert_int_equal(r->normalised.n, 10);
+	forget(&x);
+}
+
+static void test_each_control_gates_alone(void **state)
+{
+	/* +4 % and -4 % would cancel in a mean. */
+	const struct synth_test tests[] = {
+		{"getppid1", .control = true, .ratio = 1.04, .anchor = 1, .rate = 1e7},
+		{"poll2", .control = true, .ratio = 0.96, .anchor = 1, .rate = 1e6},
+		{"unlink1", .primary = true, .ratio = 2.6, .anchor = 1, .rate = 4e5},
+	};
+	struct synth s = quiet(tests, 3);
+	struct found x = measure(&s);
+
+	expect(&x, "unlink1", 8, VERDICT_CONFOUNDED);
+	assert_non_null(strstr(row_of(&x, "unlink1", 8)->why, "control getppid1 moved: 1.04"));
+	assert_false(x.a->pairings[0].controls_stand);
+	forget(&x);
+}
+
+static void expect_none(const struct synth *s, const char *why)
+{
+	struct found x = measure(s);
+	const struct row *r = row_of(&x, "unlink1", 8);
+
+	assert_int_equal(r->verdict, VERDICT_NONE);
+	if (!strstr(r->why, why))
+		fail_msg("\"%s\" should have said \"%s\"", r->why, why);
+	assert_true(isnan(r->p));
+	for (size_t i = 0; i < x.a->nrows; i++)
+		assert_int_equal(x.a->rows[i].verdict, VERDICT_NONE);
+	forget(&x);
+}
+
+static void test_no_verdict(void **state)
+{
+	struct synth s = quiet(good, GOOD);
+
+	s.blocks = 5;
+	expect_none(&s, "too few boots");
+	s.blocks = 10;
+	s.nature = "emulated";
+	expect_none(&s, "no evidence");
+	s.nature = "simulated";
+	expect_none(&s, "no evidence");
+	s.nature = "something new";
+	expect_none(&s, "no evidence");
+	s.nature = "native";
+	s.fresh = false;
+	expect_none(&s, "not booted anew");
+}
+
+static void first_line(const struct synth *s, const char *wanted)
+{
+	const struct text_options plain = {0};
+	struct found x = measure(s);
+	char *text = NULL;
+	size_t size = 0;
+	FILE *f = open_memstream(&text, &size);
+
+	assert_int_equal(report_text(f, x.a, &plain), 0);
+	fclose(f);
+	*strchr(text, '\n') = '\0';
+	if (!strstr(text, wanted))
+		fail_msg("first line \"%s\" should have had \"%s\"", text, wanted);
+	free(text);
+	forget(&x);
+}
+
+static void test_first_line(void **state)
+{
+	const struct synth_test moved[] = {
+		{"getppid1", .control = true, .ratio = 1.31, .anchor = 1, .rate = 1e7},
+		{"unlink1", .primary = true, .ratio = 2.6, .anchor = 1, .rate = 4e5},
+	};
+	struct synth s = quiet(moved, 2);
+
+	s.nature = "emulated";
+	s.blocks = 1;
+	first_line(&s,
+		   "No evidence: the CPUs of \"single\" and \"split\" are emulated; the control "
+		   "getppid1, which shares nothing, moved to 1.3");
+	s.nature = "native";
+	first_line(&s, "No verdict: 1 block, and it takes 6");
+	s = quiet(good, GOOD);
+	first_line(&s, "faster in 1 of 3 primary tests");
+}
+
+/* One arm under two names: at most one false verdict in twenty. */
+static void test_null_runs(void **state)
+{
+	enum {
+		RUNS = 400,
+		TESTS = 4
+	};
+	const struct synth_test same[TESTS] = {
+		{"getppid1", .control = true, .ratio = 1, .anchor = 1, .rate = 1e7},
+		{"unlink1", .primary = true, .ratio = 1, .anchor = 1, .rate = 4e5},
+		{"rename1", .primary = true, .ratio = 1, .anchor = 1, .rate = 8e5},
+		{"brk1", .primary = true, .ratio = 1, .anchor = 1, .rate = 9e6},
+	};
+	static const int eight[] = {8};
+	struct synth s = quiet(same, TESTS);
+	int false_verdicts = 0, decided = 0;
+
+	/* Noise as large as the margin, so that many intervals nearly exclude 1. */
+	s.sd_boot = 0.02;
+	s.sd_repetition = s.sd_sample = 0.01;
+	s.control_share = 0.2;
+	s.tasks = eight;
+	s.ntasks = 1;
+	s.samples = 4;
+	for (int i = 0; i < RUNS; i++) {
+		struct found x;
+		bool wrong = false;
+
+		s.seed = 5000 + i;
+		x = measure(&s);
+		for (size_t k = 0; k < x.a->nrows; k++) {
+			enum verdict v = x.a->rows[k].verdict;
+
+			if (!x.a->rows[k].family)
+				continue;
+			decided += v != VERDICT_UNDECIDED && v != VERDICT_CONFOUNDED;
+			wrong = wrong || v == VERDICT_FASTER || v == VERDICT_SLOWER ||
+				v == VERDICT_FASTER_SMALL || v == VERDICT_SLOWER_SMALL;
+		}
+		false_verdicts += wrong;
+		forget(&x);
+	}
+	print_message(
+		"%d null runs: %.1f %% with a false verdict among 3 primary tests, %.0f %% of "
+		"rows decided\n",
+		RUNS, 100.0 * false_verdicts / RUNS, 100.0 * decided / (3 * RUNS));
+	assert_true(false_verdicts <= RUNS * 0.05);
+	assert_true(decided > RUNS);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_verdicts),
+		cmocka_unit_test(test_quotient_and_normalised),
+		cmocka_unit_test(test_each_control_gates_alone),
+		cmocka_unit_test(test_no_verdict),
+		cmocka_unit_test(test_first_line),
+		cmocka_unit_test(test_null_runs),
+	};
+
+	return cmocka_run_group_tests_name("analysis", tests, NULL, NULL);
+}
