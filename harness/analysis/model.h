@@ -17,6 +17,11 @@
  * from plans and partitions: whoever prints them escapes them for where they go.
  */
 
+/* No cell has more tasks than this: two to a CPU never happen, and Linux ends far below. */
+enum {
+	TASK_COUNT_MAX = 65536
+};
+
 enum cell_status {
 	CELL_OK,
 	CELL_FLAGGED,
@@ -108,6 +113,7 @@ struct mcell {
 	double utc; /* seconds since the epoch, when it was stored */
 	double seconds;
 	double task_spread; /* largest over smallest count of its tasks; NaN if unknown */
+	double busy; /* CPUs' worth of CPU time that its tasks got; NaN if unknown */
 	struct mflag *flags;
 	size_t nflags;
 	struct mmeasure *measures;

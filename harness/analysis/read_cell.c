@@ -165,7 +165,7 @@ static int read_tasks(struct reader *r, struct mcell *c, const json_t *partition
 {
 	bool want_place = !place_known(r->m, c->arm, c->tasks);
 	struct mplace place = {.arm = c->arm, .tasks = c->tasks};
-	double least = INFINITY, most = 0;
+	double least = INFINITY, most = 0, busy = 0;
 	struct mplace *at;
 
 	for (size_t i = 0; i < json_array_size(partitions); i++) {
@@ -174,11 +174,13 @@ static int read_tasks(struct reader *r, struct mcell *c, const json_t *partition
 		for (size_t k = 0; k < json_array_size(tasks); k++) {
 			const json_t *t = json_array_get(tasks, k);
 			double count = get_double(t, "count");
+			double wall = get_double(t, "wall_ns");
 			int *cpu;
 
 			/* A missing count makes the spread unknown, not small. */
 			least = isnan(count) ? NAN : fmin(least, count);
 			most = fmax(most, count);
+			busy += wall > 0 ? get_double(t, "cpu_ns") / wall : NAN;
 			if (!want_place)
 				continue;
 			cpu = push(&place.cpus, &place.ncpus);
@@ -190,6 +192,7 @@ static int read_tasks(struct reader *r, struct mcell *c, const json_t *partition
 			get_int(t, "cpu", 0, CPUS_MAX, cpu);
 		}
 	}
+	c->busy = busy > 0 ? busy : NAN;
 	c->task_spread = least > 0 && isfinite(least) ? most / least : NAN;
 	if (place.ncpus == 0)
 		return 0;
@@ -233,11 +236,12 @@ int read_cell(struct reader *r, const json_t *event)
 			  .anchor = get_bool(event, "anchor"),
 			  .status = status,
 			  .utc = r->utc,
-			  .task_spread = NAN};
+			  .task_spread = NAN,
+			  .busy = NAN};
 	struct mcell *at;
 
 	if (status < 0 || c.arm < 0 || get_int(event, "block", 0, BLOCKS_MAX, &c.block) < 0 ||
-	    get_int(event, "tasks", 1, TASKS_MAX, &c.tasks) < 0)
+	    get_int(event, "tasks", 1, TASK_COUNT_MAX, &c.tasks) < 0)
 		return -EINVAL;
 	get_int(event, "position", 0, 1000, &c.position);
 	get_int(event, "repetition", 0, 1000000, &c.repetition);

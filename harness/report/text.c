@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "harness/report/format.h"
+#include "harness/report/parts.h"
 #include "harness/report/report.h"
 
 /* First of all the answers, one a line: those without evidence say so. */
@@ -246,6 +247,8 @@ int report_text(FILE *f, const struct analysis *a, const struct text_options *o)
 	print_head(f, a->m);
 	for (size_t c = 0; c < a->m->ncompares; c++)
 		print_compare(f, a, c, o);
+	if (print_scaling(f, a) < 0 || print_variance(f, a) < 0)
+		return -ENOMEM;
 	print_failures(f, a->m);
 	if (a->m->ncompares)
 		fprintf(f, "\n= control, * primary test (Holm over them at their largest task "
