@@ -38,12 +38,18 @@ bool root_exists(const struct root *r, const char *fmt, ...) __attribute__((form
  */
 int root_read(const struct root *r, char **text, struct err *e, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
+int root_read_big(const struct root *r, char **text, struct err *e, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
 
 /* The same, as a number (decimal, or hexadecimal with 0x) or as a CPU list. */
 int root_read_number(const struct root *r, long long *value, struct err *e, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 int root_read_cpulist(const struct root *r, struct cpumask *m, struct err *e, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
+
+/* Opens a file with open(2) flags, never creating one; -1 with errno. The caller closes it. */
+int root_open_file(const struct root *r, int flags, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
 
 /* Opens a folder to walk; NULL with errno. The caller closes it. */
 DIR *root_opendir(const struct root *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -43,14 +43,21 @@ struct topology {
 	/* Online CPUs in topology order: package, node, LLC, core, hardware thread. */
 	struct topo_cpu *cpus;
 	int ncpus;
-	struct topo_node *nodes;
+	struct topo_node *nodes; /* ascending by number; a node may lack memory, or CPUs */
 	int nnodes;
+	int *rank; /* by logical number: index into cpus, or -1 */
+	int nrank;
 	int npackages, nllcs, ncores, nkinds;
+	/*
+	 * How many packages hwloc makes of the same files: a difference means that some of
+	 * them contradict others, and the kernel's own sibling lists are believed.
+	 */
+	int hwloc_packages;
 	struct cpumask online, possible, present, offline;
 	struct cpumask isolated, nohz_full;
 	/*
-	 * What this process may use: affinity mask and cpuset of the real root, everything
-	 * online under another.
+	 * What this process may use: its affinity mask (which lies inside its cpuset). Under
+	 * another root, what the cpuset of the process that made the dump had.
 	 */
 	struct cpumask allowed;
 	double quota; /* CPUs' worth of a cgroup CPU quota; 0 for none */
@@ -65,6 +72,11 @@ void topology_free(struct topology *t);
 
 /* The entry of a logical CPU, or NULL when it is not online. */
 const struct topo_cpu *topology_cpu(const struct topology *t, int cpu);
+
+/*
+ * The rank of an online CPU in topology order (its index in t->cpus), or -1.
+ */
+int topology_rank(const struct topology *t, int cpu);
 
 /* Logical number of a physical id, or -1. */
 int topology_logical(const struct topology *t, struct phys_id id);

@@ -44,6 +44,16 @@ struct plan_arm {
 	struct plan_partition *partitions;
 	int npartitions;
 	json_t *settings; /* backend's own and declared settings, borrowed from plan->json, or NULL */
+	int group; /* arms that comparisons connect have the same one: index into plan->groups */
+};
+
+/*
+ * Arms that are compared, directly or over others, run their tasks on the same CPUs: those
+ * that each of them has in some partition, without the quiet ones.
+ */
+struct plan_group {
+	struct cpumask usable;
+	int narms;
 };
 
 struct plan_param {
@@ -59,7 +69,11 @@ struct plan_test {
 	bool control; /* must not move between arms */
 	bool primary; /* verdicts are claimed for it */
 	int modes; /* MODE_* bits */
-	int *tasks; /* task counts, ascending, each realisable */
+	/*
+	 * Task counts, ascending, each realisable in every arm; of a control those of the primary
+	 * tests. The anchor, one task a kernel, is the schedule's to add.
+	 */
+	int *tasks;
 	int ntasks;
 };
 
@@ -72,13 +86,18 @@ struct plan_compare {
 struct plan {
 	char *path; /* where it was read from */
 	char *name;
+	char *description; /* "" for none */
 	char *text; /* the file as it was read, for the results folder */
 	json_t *json;
 	struct cpumask quiet;
+	bool allow_smt_split; /* hardware threads of a core may belong to two kernels */
+	json_t *tune; /* settings of the machine to be made for the run (machine/tuning.h), or NULL */
 	struct plan_kernel *kernels;
 	int nkernels;
 	struct plan_arm *arms;
 	int narms;
+	struct plan_group *groups;
+	int ngroups;
 	struct plan_test *tests;
 	int ntests;
 	struct plan_compare *compares;
@@ -92,6 +111,8 @@ struct plan {
 	double margin; /* delta of controls, anchors, verdicts: 0.03 is 3 % */
 	uint64_t seed;
 	bool quick; /* one block, short samples: marked in every output */
+	char **warnings; /* what may be meant, and may also be a mistake: sentences for people */
+	int nwarnings;
 };
 
 struct plan_options {
@@ -100,10 +121,7 @@ struct plan_options {
 	uint64_t seed;
 };
 
-/* The tests the benchmark binary has, with needs: as `mksplit-bench list --json` prints. */
-struct catalog;
-int catalog_load(struct catalog **c, const char *bench_path, struct err *e);
-void catalog_free(struct catalog **c);
+struct catalog; /* catalog.h; NULL: tests and their needs are not checked */
 
 /*
  * Errors are the user's (EXIT_USAGE) and name file and JSON path: `demo.json: arms[1].
@@ -112,5 +130,14 @@ void catalog_free(struct catalog **c);
 int plan_load(struct plan **p, const char *path, const struct topology *t, const struct catalog *c,
 	      const struct plan_options *o, struct err *e);
 void plan_free(struct plan **p);
+#define cleanup_plan cleanup(plan_free)
+
+/* The same from text in memory; `path` is for messages. */
+int plan_parse(struct plan **p, const char *path, const char *text, size_t len,
+	       const struct topology *t, const struct catalog *c, const struct plan_options *o,
+	       struct err *e);
+
+/* "processes", "threads" */
+const char *mode_name(int mode);
 
 #endif

@@ -10,7 +10,11 @@
  * agree.
  */
 
-/* The CPUs of one task count in one arm: tasks in order, grouped by partition. */
+/*
+ * The CPUs of one task count in one arm: tasks in order, grouped by partition. The arms of
+ * a comparison use the same CPUs; how they are found is in placement.h. A partition may
+ * have no task when there are fewer tasks than kernels.
+ */
 struct placement {
 	int ntasks;
 	int *cpus; /* logical host numbers, one a task */
@@ -20,7 +24,12 @@ struct placement {
 struct cell {
 	int block, arm, test, mode, tasks, repetition;
 	int position; /* of a control: 0 first, 1 middle, 2 last; else 0 */
-	bool anchor; /* one task a kernel */
+	/*
+	 * One task a kernel, so `tasks` is the arm's number of partitions and differs between arms
+	 * (placement.h says why): rates are compared per task. Set as well where one
+	 * of the test's own task counts comes to the same.
+	 */
+	bool anchor;
 	const struct placement *placement;
 };
 
