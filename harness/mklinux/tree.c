@@ -186,7 +186,8 @@ static int parse(struct mk_tree *t, const void *fdt, struct err *e)
 	if (read_u64(fdt, top, "id", &id) && id <= INT32_MAX)
 		t->id = (int64_t)id;
 	read_name(t, fdt, top);
-	t->has_cells = fdt_getprop(fdt, top, "#address-cells", NULL);
+	t->has_root_cells = fdt_getprop(fdt, top, "#address-cells", NULL);
+	t->has_cells = t->has_root_cells;
 	if (resources < 0)
 		return 0;
 	t->has_resources = true;

@@ -28,7 +28,8 @@ struct mk_tree {
 	uint64_t memory; /* instance: bytes in all its regions */
 	uint64_t memory_base; /* instance: of the first region */
 	/* Marks that tell the generations apart (0.4). */
-	bool has_resources, has_available, has_cells, has_memory_property, odd_cpu_cells;
+	bool has_resources, has_available, has_cells, has_root_cells, has_memory_property;
+	bool odd_cpu_cells; /* a list of CPUs whose length is no multiple of 8 */
 };
 #define MK_TREE_INIT ((struct mk_tree){.id = -1})
 
