@@ -237,6 +237,20 @@ static int greet_all(struct up *u, double *hello, double *facts, struct err *e)
 	return 0;
 }
 
+static json_t *consoles_of(const struct up *u)
+{
+	json_t *consoles = json_object();
+
+	for (int i = 0; i < u->n; i++) {
+		const char *path = u->backend->ops->console(u->backend, i);
+
+		if (path)
+			json_object_set_new(consoles, u->members[i].partition->name,
+					    json_string(path));
+	}
+	return consoles;
+}
+
 int arm_up(struct session *s, int block, int arm, struct up *u, struct err *e)
 {
 	const struct plan_arm *a = &s->env->plan->arms[arm];
@@ -256,6 +270,7 @@ int arm_up(struct session *s, int block, int arm, struct up *u, struct err *e)
 			.s = s, .backend = u->backend, .index = i, .partition = &a->partitions[i]};
 	ret = walk(u, &none, &want, false, e);
 	start = seconds_between(began, clock_ns());
+	progress_consoles(s->progress, consoles_of(u));
 	if (ret == 0)
 		ret = greet_all(u, &hello, &facts, e);
 	stored = store_event(s->env->store,
@@ -311,6 +326,7 @@ int arm_down(struct up *u, struct err *e)
 				 u->s->token);
 		close_member(u, m);
 	}
+	progress_consoles(u->s->progress, NULL);
 	ret = walk(u, &is, &none, true, e);
 	free(take_ptr(u->members));
 	u->n = 0;

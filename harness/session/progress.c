@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "harness/session/progress.h"
 
-#include <jansson.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +17,7 @@ struct progress {
 	int64_t started;
 	int done_before; /* cells that an earlier start had stored */
 	char now[160]; /* what is under way */
+	json_t *consoles;
 	bool line_up; /* the status line is on the screen */
 };
 
@@ -50,12 +50,8 @@ void progress_close(struct progress **p)
 		return;
 	wipe(*p);
 	fflush((*p)->o.out);
+	json_decref((*p)->consoles);
 	free(take_ptr(*p));
-}
-
-bool progress_color(const struct progress *p)
-{
-	return p->color;
 }
 
 static double remaining(const struct progress *p)
@@ -111,6 +107,8 @@ static void write_status(struct progress *p)
 	status = json_pack("{s:s?,s:s?,s:s,s:i,s:i,s:f,s:f}", "plan", p->o.plan, "results",
 			   p->o.results, "now", p->now, "done", p->o.done, "total", p->o.total,
 			   "elapsed", (clock_ns() - p->started) / 1e9, "remaining", remaining(p));
+	if (p->consoles)
+		json_object_set(status, "consoles", p->consoles);
 	text = json_dumps(status, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
 	json_decref(status);
 	/* Not flushed to disk, unlike replace_file(): it is gone with the machine anyway. */
@@ -130,6 +128,13 @@ void progress_next(struct progress *p, int block, const char *arm, const char *c
 		snprintf(p->now, sizeof(p->now), "block %d  %s  boots", block + 1, arm);
 	write_status(p);
 	draw(p);
+}
+
+void progress_consoles(struct progress *p, json_t *consoles)
+{
+	json_decref(p->consoles);
+	p->consoles = consoles;
+	write_status(p);
 }
 
 static void say_line(struct progress *p, const char *color, const char *line)

@@ -2,6 +2,7 @@
 #ifndef MKSPLIT_SESSION_PROGRESS_H
 #define MKSPLIT_SESSION_PROGRESS_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -35,7 +36,7 @@ void progress_cell(struct progress *p, const char *key, const char *status, cons
 void progress_say(struct progress *p, bool important, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* Colours are on. */
-bool progress_color(const struct progress *p);
+/* Object of partition name: path of the socket that serves its console (stolen), for status. */
+void progress_consoles(struct progress *p, json_t *consoles);
 
 #endif
