@@ -125,10 +125,10 @@ static void say_cells(const struct session_totals *t)
 {
 	const char *comma = "";
 
-	for (int i = 0; i < CELL_STATUSES; i++) {
+	for (int i = 0; i < END_KINDS; i++) {
 		if (!t->cells[i])
 			continue;
-		fprintf(stderr, "%s%d %s", comma, t->cells[i], cell_status_name(i));
+		fprintf(stderr, "%s%d %s", comma, t->cells[i], cell_end_name(i));
 		comma = ", ";
 	}
 	if (!*comma)
@@ -147,7 +147,7 @@ void measure_say_end(const struct measure *m, int ret)
 	say_cells(t);
 	fputc('\n', stderr);
 	say_seconds(t);
-	if (ret < 0 || t->cells[CELL_FAILED] || t->cells[CELL_SKIPPED])
+	if (ret < 0 || t->cells[END_FAILED] || t->cells[END_SKIPPED])
 		fprintf(stderr, "What is stored stays; the cells that are missing: mksplit run --resume %s\n",
 			m->results);
 }
@@ -158,5 +158,5 @@ int measure_status(const struct measure *m, int ret, const struct err *e)
 		return 128 + m->totals.signal;
 	if (ret < 0)
 		return e->exit ? e->exit : EXIT_FAILURE;
-	return m->totals.cells[CELL_FAILED] || m->totals.cells[CELL_SKIPPED] ? EXIT_FAILURE : 0;
+	return m->totals.cells[END_FAILED] || m->totals.cells[END_SKIPPED] ? EXIT_FAILURE : 0;
 }

@@ -7,9 +7,9 @@
 /* The first attempt, and two more when the numbers could not be used. */
 #define ATTEMPTS 3
 
-static void count(struct session *s, enum cell_status status)
+static void count(struct session *s, enum cell_end status)
 {
-	if (status == CELL_INVALID)
+	if (status == END_INVALID)
 		s->totals->invalid++;
 	else
 		s->totals->cells[status]++;
@@ -33,7 +33,7 @@ static void describe(const json_t *event, char *text, size_t size)
 	}
 }
 
-static int store_attempt(const struct attempt *a, enum cell_status status, const char *reason,
+static int store_attempt(const struct attempt *a, enum cell_end status, const char *reason,
 			 json_t *flags, struct err *e)
 {
 	struct session *s = a->up->s;
@@ -49,7 +49,7 @@ static int store_attempt(const struct attempt *a, enum cell_status status, const
 		return ret;
 	count(s, status);
 	s->totals->measured += a->measure;
-	progress_cell(s->progress, key ? key : "", cell_status_name(status), text);
+	progress_cell(s->progress, key ? key : "", cell_end_name(status), text);
 	return 0;
 }
 
@@ -77,7 +77,7 @@ int cell_run(struct up *u, const struct cell *c, struct err *e)
 	for (int number = 0; number < ATTEMPTS; number++) {
 		struct attempt a = {.up = u, .cell = c, .number = number};
 		struct err why = ERR_INIT;
-		enum cell_status status = CELL_FAILED;
+		enum cell_end status = END_FAILED;
 		json_t *flags = NULL;
 		enum outcome out;
 		int ret;
@@ -91,18 +91,18 @@ int cell_run(struct up *u, const struct cell *c, struct err *e)
 		}
 		if (out == OUTCOME_MEASURED) {
 			flags = attempt_flags(&a);
-			status = json_array_size(flags) ? CELL_FLAGGED : CELL_OK;
+			status = json_array_size(flags) ? END_FLAGGED : END_OK;
 		} else if (out == OUTCOME_UNAVAILABLE) {
-			status = CELL_UNAVAILABLE;
+			status = END_UNAVAILABLE;
 		} else if (out == OUTCOME_INVALID && number + 1 < ATTEMPTS) {
-			status = CELL_INVALID;
+			status = END_INVALID;
 		} else if (out == OUTCOME_INVALID) {
 			err_wrap(&why, "not usable in %d attempts", ATTEMPTS);
 		}
 		ret = store_attempt(&a, status, why.text, flags, e);
 		attempt_free(&a);
-		if (ret < 0 || status != CELL_INVALID)
+		if (ret < 0 || status != END_INVALID)
 			return ret < 0 ? ret : out == OUTCOME_LOST;
 	}
-	return 0; /* not reached: the last attempt is never CELL_INVALID */
+	return 0; /* not reached: the last attempt is never END_INVALID */
 }

@@ -81,7 +81,7 @@ struct attempt {
 /* Agent's time as ours, between (or beside) the two fixes. */
 int64_t part_host_time(const struct part *p, int64_t agent_ns);
 
-/* One measurement of one cell: what came of it, with the reason in e unless it is CELL_OK. */
+/* One measurement of one cell: what came of it, with the reason in e unless it is END_OK. */
 enum outcome {
 	OUTCOME_MEASURED,
 	OUTCOME_INVALID, /* the tasks ran, but the numbers cannot be used */
@@ -103,11 +103,11 @@ int attempt_check(const struct attempt *a, struct err *e);
 int cell_run(struct up *u, const struct cell *c, struct err *e);
 
 /* Stores a cell that was not run. */
-int cell_skip(struct session *s, const struct cell *c, enum cell_status status, const char *reason,
+int cell_skip(struct session *s, const struct cell *c, enum cell_end status, const char *reason,
 	      struct err *e);
 
 /* The cell event of an attempt; flags is stolen. */
-json_t *attempt_event(const struct attempt *a, enum cell_status status, const char *reason,
+json_t *attempt_event(const struct attempt *a, enum cell_end status, const char *reason,
 		      json_t *flags);
 
 /* Metrics of an attempt that was measured: docs/results.md, "metrics" of a cell. */

@@ -13,7 +13,7 @@
 static const char *const status_names[] = {"ok",      "flagged",     "failed",
 					   "skipped", "unavailable", "invalid"};
 
-const char *cell_status_name(enum cell_status s)
+const char *cell_end_name(enum cell_end s)
 {
 	return status_names[s];
 }
@@ -124,7 +124,7 @@ static json_t *part_json(const struct attempt *a, const struct part *p)
 }
 
 static json_t *cell_head(const struct plan *plan, const struct cell *c, int attempt,
-			 enum cell_status status, const char *reason, json_t *flags)
+			 enum cell_end status, const char *reason, json_t *flags)
 {
 	const struct plan_test *t = &plan->tests[c->test];
 	char *key = cell_key(plan, c);
@@ -150,8 +150,7 @@ static void make_plain(char *out, size_t size, const char *text)
 			*c = '?';
 }
 
-json_t *attempt_event(const struct attempt *a, enum cell_status status, const char *reason,
-		      json_t *flags)
+json_t *attempt_event(const struct attempt *a, enum cell_end status, const char *reason, json_t *flags)
 {
 	char plain[sizeof((struct err){0}.text)];
 	json_t *o, *parts = json_array();
@@ -162,7 +161,7 @@ json_t *attempt_event(const struct attempt *a, enum cell_status status, const ch
 	json_object_set_new(o, "seconds",
 			    json_pack("{s:f,s:f,s:f,s:f}", "total", a->total, "prepare", a->prepare,
 				      "measure", a->measure, "rest", rest > 0 ? rest : 0.0));
-	if (status == CELL_OK || status == CELL_FLAGGED)
+	if (status == END_OK || status == END_FLAGGED)
 		json_object_set_new(o, "metrics", attempt_metrics(a));
 	for (int i = 0; i < a->n; i++)
 		if (a->parts[i].have_result)
@@ -171,7 +170,7 @@ json_t *attempt_event(const struct attempt *a, enum cell_status status, const ch
 	return o;
 }
 
-int cell_skip(struct session *s, const struct cell *c, enum cell_status status, const char *reason,
+int cell_skip(struct session *s, const struct cell *c, enum cell_end status, const char *reason,
 	      struct err *e)
 {
 	char plain[sizeof((struct err){0}.text)];

@@ -136,11 +136,11 @@ static int skip_cells(struct session *s, const struct cell **cells, int n, const
 {
 	for (int i = 0; i < n; i++) {
 		cleanup_free char *key = cell_key(s->env->plan, cells[i]);
-		int ret = cell_skip(s, cells[i], CELL_SKIPPED, why, e);
+		int ret = cell_skip(s, cells[i], END_SKIPPED, why, e);
 
 		if (ret < 0)
 			return ret;
-		s->totals->cells[CELL_SKIPPED]++;
+		s->totals->cells[END_SKIPPED]++;
 		progress_cell(s->progress, key ? key : "", "skipped", why);
 	}
 	return 0;
@@ -211,13 +211,13 @@ static json_t *end_event(const struct session_totals *t, int ret)
 	json_t *cells = json_object();
 	double other = t->total - t->boots - t->measured;
 
-	for (int i = 0; i < CELL_STATUSES; i++)
-		json_object_set_new(cells, cell_status_name(i), json_integer(t->cells[i]));
+	for (int i = 0; i < END_KINDS; i++)
+		json_object_set_new(cells, cell_end_name(i), json_integer(t->cells[i]));
 	return json_pack("{s:s,s:b,s:b,s:o,s:i,s:{s:f,s:f,s:f,s:f}}", "event", "end", "ok",
-			 ret == 0 && !t->cells[CELL_FAILED] && !t->cells[CELL_SKIPPED],
-			 "interrupted", ret == -EINTR, "cells", cells, "invalid", t->invalid,
-			 "seconds", "total", t->total, "boots", t->boots, "warmup_and_windows",
-			 t->measured, "other", other > 0 ? other : 0.0);
+			 ret == 0 && !t->cells[END_FAILED] && !t->cells[END_SKIPPED], "interrupted",
+			 ret == -EINTR, "cells", cells, "invalid", t->invalid, "seconds", "total",
+			 t->total, "boots", t->boots, "warmup_and_windows", t->measured, "other",
+			 other > 0 ? other : 0.0);
 }
 
 static int make_token(struct session *s, struct err *e)

@@ -29,19 +29,19 @@ struct session_env {
 	bool hold_on_failure;
 };
 
-enum cell_status {
-	CELL_OK,
-	CELL_FLAGGED,
-	CELL_FAILED,
-	CELL_SKIPPED,
-	CELL_UNAVAILABLE,
-	CELL_INVALID /* of an attempt only, never the last word */
+enum cell_end {
+	END_OK,
+	END_FLAGGED,
+	END_FAILED,
+	END_SKIPPED,
+	END_UNAVAILABLE,
+	END_INVALID /* of an attempt only, never the last word */
 };
-#define CELL_STATUSES CELL_INVALID
-const char *cell_status_name(enum cell_status s);
+#define END_KINDS END_INVALID
+const char *cell_end_name(enum cell_end s);
 
 struct session_totals {
-	int cells[CELL_STATUSES]; /* by enum cell_status, of this start */
+	int cells[END_KINDS]; /* by enum cell_end, of this start */
 	int invalid; /* attempts that were repeated */
 	/* Seconds of wall time: of all, of boots and teardowns, of warm-up and windows. */
 	double total, boots, measured;

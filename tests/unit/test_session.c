@@ -496,7 +496,7 @@ static const char *status_of(const json_t *cell)
 
 static int usable(const struct session_totals *t)
 {
-	return t->cells[CELL_OK] + t->cells[CELL_FLAGGED];
+	return t->cells[END_OK] + t->cells[END_FLAGGED];
 }
 
 static void test_good_cells(void **state)
@@ -621,7 +621,7 @@ static void test_never_valid(void **state)
 	assert_string_equal(status_of(event_of(events, "cell", 2)), "failed");
 	assert_null(event_of(events, "cell", 3));
 	assert_int_equal(t.invalid, 2);
-	assert_int_equal(t.cells[CELL_FAILED], 1);
+	assert_int_equal(t.cells[END_FAILED], 1);
 	json_decref(events);
 	free_plan();
 }
@@ -662,8 +662,8 @@ static void test_a_partition_dies(void **state)
 	world.fault = DIES;
 	world.in_prep = -1;
 	assert_int_equal(run("dies-twice", false, &t, &events, &e), 0);
-	assert_int_equal(t.cells[CELL_FAILED], 2);
-	assert_int_equal(t.cells[CELL_SKIPPED], 1);
+	assert_int_equal(t.cells[END_FAILED], 2);
+	assert_int_equal(t.cells[END_SKIPPED], 1);
 	assert_int_equal(world.boots, 2);
 	json_decref(events);
 	free_plan();
@@ -678,7 +678,7 @@ static void test_no_boot(void **state)
 	make_plan();
 	world.no_boot = true;
 	assert_int_equal(run("no-boot", false, &t, &events, &e), 0);
-	assert_int_equal(t.cells[CELL_SKIPPED], CELLS);
+	assert_int_equal(t.cells[END_SKIPPED], CELLS);
 	assert_int_equal(world.boots, 2);
 	assert_int_equal(world.downs, 2);
 	assert_string_equal(text_of(event_of(events, "boot", 0), "error"),
