@@ -8,6 +8,7 @@
 #include "common/cpumask.h"
 #include "common/err.h"
 #include "harness/change/journal.h"
+#include "harness/machine/check.h"
 #include "harness/machine/root.h"
 #include "harness/machine/topology.h"
 #include "harness/plan/plan.h"
@@ -49,27 +50,6 @@ struct steps {
 	void (*free_own)(void *own);
 };
 void steps_free(struct steps *s);
-
-/* One thing doctor looks at. value and advice are text for people, freed with the table. */
-enum check_status {
-	CHECK_PASS,
-	CHECK_WARN,
-	CHECK_FAIL,
-	CHECK_SKIP
-};
-struct check_result {
-	const char *name;
-	enum check_status status;
-	char *value; /* what was found */
-	char *advice; /* what to do, NULL when there is nothing to do */
-};
-struct check_results {
-	struct check_result *v;
-	int n;
-};
-int check_add(struct check_results *c, const char *name, enum check_status status,
-	      const char *advice, const char *value_fmt, ...) __attribute__((format(printf, 5, 6)));
-void check_results_free(struct check_results *c);
 
 enum kernel_state {
 	KERNEL_DOWN,

@@ -15,6 +15,7 @@
 
 void fake_machine_file(const struct fake_machine *m, const char *path, const char *fmt, ...)
 {
+	cleanup_free char *text = NULL;
 	char full[PATH_MAX];
 	va_list ap;
 	FILE *f;
@@ -28,9 +29,9 @@ void fake_machine_file(const struct fake_machine *m, const char *path, const cha
 	f = fopen(full, "w");
 	assert_non_null(f);
 	va_start(ap, fmt);
-	vfprintf(f, fmt, ap);
+	assert_true(vasprintf(&text, fmt, ap) >= 0);
 	va_end(ap);
-	fputc('\n', f);
+	fprintf(f, "%s\n", text);
 	assert_int_equal(fclose(f), 0);
 }
 
