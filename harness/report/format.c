@@ -41,6 +41,19 @@ const char *format_value(char *buf, double value, const char *unit)
 	return buf;
 }
 
+const char *format_tick(char *buf, double value)
+{
+	static const char prefix[] = {'\0', 'k', 'M', 'G', 'T'};
+	size_t i = 0;
+
+	while (fabs(value) >= 1000 && i + 1 < sizeof(prefix)) {
+		value /= 1000;
+		i++;
+	}
+	snprintf(buf, FORMAT_ROOM, "%.4g%.1s", value, i ? &prefix[i] : "");
+	return buf;
+}
+
 const char *format_ratio(char *buf, double ratio)
 {
 	if (!isfinite(ratio))

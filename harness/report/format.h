@@ -19,6 +19,9 @@ enum {
 /* Four significant digits with a prefix: "401.2k/s", "12.34M/s", "85.1ns", "3.2GB/s". */
 const char *format_value(char *buf, double value, const char *unit);
 
+/* A tick of an axis: "0", "500k", "1.5M". */
+const char *format_tick(char *buf, double value);
+
 /* "2.604", "12.3", "0.450": digits that a ratio of its size deserves. */
 const char *format_ratio(char *buf, double ratio);
 

@@ -35,6 +35,13 @@ int report_csv(FILE *f, const struct analysis *a);
 int report_wis_csv(FILE *f, const struct analysis *a, int arm, int test);
 
 /*
+ * report.html: one file that needs no network and no script, follows light and dark, and has
+ * the numbers of every plot in a table. pub (may be NULL) is drawn beside the run's own.
+ */
+struct published;
+int report_html(FILE *f, const struct analysis *a, const struct published *pub);
+
+/*
  * The answer to one of the model's compares in a sentence or two, into buf, which it returns. Names
  * in it are as the plan has them: escape it.
  */
