@@ -23,7 +23,7 @@ static int read_rows(struct published *p, const char *id, const json_t *tests)
 	const char *name;
 	json_t *o;
 
-	json_object_foreach ((json_t *)tests, name, o) {
+	json_object_foreach((json_t *)tests, name, o) {
 		struct pub_row *r = push(&p->rows, &p->nrows);
 
 		if (!r)

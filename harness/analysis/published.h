@@ -29,7 +29,7 @@ struct pub_comparison {
 	int tasks; /* in all */
 	int sockets;
 	bool simultaneous; /* the two kernels ran at the same time */
-	int online;	   /* CPUs online in the single kernel, 0 where not said */
+	int online; /* CPUs online in the single kernel, 0 where not said */
 };
 
 struct pub_curve {

@@ -110,7 +110,8 @@ static int open_output(FILE **file, const struct options *o, struct err *e)
 {
 	cleanup_free char *path = NULL;
 
-	if (asprintf(&path, o->output ? "%s" : "%s/report.html", o->output ? o->output : o->results) < 0) {
+	if (asprintf(&path, o->output ? "%s" : "%s/report.html",
+		     o->output ? o->output : o->results) < 0) {
 		path = NULL;
 		return err_set(e, ENOMEM, "no memory");
 	}

@@ -69,8 +69,8 @@ const struct pub_row *page_published(const struct page *p, const struct row *r)
 	if (!p->pub || r->threads || p->m->arms[c->base].npartitions != 1 || with->npartitions != 2)
 		return NULL;
 	/* Partitions in different packages are the two-socket experiment. */
-	for (size_t i = 0; i < p->m->ncpus && with->partitions[0].ncpus && with->partitions[1].ncpus;
-	     i++) {
+	for (size_t i = 0;
+	     i < p->m->ncpus && with->partitions[0].ncpus && with->partitions[1].ncpus; i++) {
 		const struct mcpu *cpu = &p->m->cpus[i];
 
 		for (size_t k = 0; k < p->m->ncpus; k++)
@@ -103,8 +103,8 @@ static void put_head(struct page *p)
 		char answer[1000];
 
 		put_html(p->f,
-			 p->a->pairings[c].no_evidence ? "<p class=\"answer warn\">%s</p>\n" :
-							  "<p class=\"answer\">%s</p>\n",
+			 p->a->pairings[c].no_evidence ? "<p class=\"answer warn\">%s</p>\n"
+						       : "<p class=\"answer\">%s</p>\n",
 			 report_answer(p->a, c, answer, sizeof(answer)));
 	}
 	if (m->ncompares == 0)
@@ -137,23 +137,34 @@ int html_method(struct page *p)
 	put_html(
 		p->f,
 		"<section><h2>How to read this</h2><ul class=\"plain\">"
-		"<li>A <b>block</b> is one boot of every arm, in an order drawn at random. The boot is the "
-		"unit of all statistics: what happens inside one boot shares its layout in memory.</li>"
-		"<li><b>Ratio</b>: the geometric mean over blocks of second arm over first, with a 95 %% t "
+		"<li>A <b>block</b> is one boot of every arm, in an order drawn at random. The "
+		"boot is the "
+		"unit of all statistics: what happens inside one boot shares its layout in "
+		"memory.</li>"
+		"<li><b>Ratio</b>: the geometric mean over blocks of second arm over first, with a "
+		"95 %% t "
 		"interval on the logarithms.</li>"
-		"<li><b>faster</b>, <b>slower</b>: the interval lies beyond 1 &plusmn; %s %%. <b>same</b>: "
-		"the 90 %% interval lies inside (two one-sided tests at 5 %%). <b>small</b>: the interval "
+		"<li><b>faster</b>, <b>slower</b>: the interval lies beyond 1 &plusmn; %s %%. "
+		"<b>same</b>: "
+		"the 90 %% interval lies inside (two one-sided tests at 5 %%). <b>small</b>: the "
+		"interval "
 		"excludes 1, but not the margin. <b>undecided</b>: none of these yet.</li>"
-		"<li><b>confounded</b>: a control at the same task count, or the test itself with one task a "
-		"kernel, is not shown to stand still within the margin. Nothing is shared there, so what "
+		"<li><b>confounded</b>: a control at the same task count, or the test itself with "
+		"one task a "
+		"kernel, is not shown to stand still within the margin. Nothing is shared there, "
+		"so what "
 		"moves is the surroundings.</li>"
-		"<li><b>no verdict</b>: fewer than six blocks, an arm that was not booted anew in each block, "
+		"<li><b>no verdict</b>: fewer than six blocks, an arm that was not booted anew in "
+		"each block, "
 		"or CPUs that are emulated or simulated.</li>"
-		"<li><b>One task a kernel</b>: the ratio of one task's rate where nothing is shared; the "
-		"<b>quotient</b> is the ratio over it. The <b>normalised</b> ratio is the ratio over the mean "
+		"<li><b>One task a kernel</b>: the ratio of one task's rate where nothing is "
+		"shared; the "
+		"<b>quotient</b> is the ratio over it. The <b>normalised</b> ratio is the ratio "
+		"over the mean "
 		"of the controls; it stands beside the raw one, never in its place.</li>"
 		"<li>Primary tests are a family: a difference counts only if it holds after Holm's "
-		"adjustment. All else is exploratory. Nothing was dropped; outliers are marked and kept."
+		"adjustment. All else is exploratory. Nothing was dropped; outliers are marked and "
+		"kept."
 		"</li></ul></section>\n",
 		margin);
 	return 0;
@@ -162,8 +173,8 @@ int html_method(struct page *p)
 int report_html(FILE *f, const struct analysis *a, const struct published *pub)
 {
 	static int (*const parts[])(struct page *) = {
-		html_score, html_gates, html_curves, html_blocks, html_machine,
-		html_timeline, html_problems, html_rows, html_environment, html_method,
+		html_score,    html_gates,    html_curves, html_blocks,	     html_machine,
+		html_timeline, html_problems, html_rows,   html_environment, html_method,
 	};
 	struct page p = {.f = f, .a = a, .m = a->m, .pub = pub};
 	int ret;
@@ -175,8 +186,10 @@ int report_html(FILE *f, const struct analysis *a, const struct published *pub)
 	/* default-src 'none': not even a mistake in escaping can load or run anything. */
 	put_html(f,
 		 "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
-		 "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
-		 "'unsafe-inline'\"><meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">"
+		 "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+		 "style-src "
+		 "'unsafe-inline'\"><meta name=\"viewport\" "
+		 "content=\"width=device-width,initial-scale=1\">"
 		 "<title>%s: mksplit report</title>\n<style>",
 		 a->m->plan);
 	fputs(html_style, f);

@@ -9,7 +9,14 @@
 #include "harness/report/parts.h"
 #include "harness/report/svg.h"
 
-enum { WIDTH = 1040, LEFT = 190, RIGHT = 14, ROW = 22, TOP = 8, BOTTOM = 30 };
+enum {
+	WIDTH = 1040,
+	LEFT = 190,
+	RIGHT = 14,
+	ROW = 22,
+	TOP = 8,
+	BOTTOM = 30
+};
 
 /* Rows of the main metric at the largest task count, with at least two blocks. */
 static bool shown(const struct row *r, size_t compare)
@@ -70,9 +77,12 @@ static int put_dots(FILE *f, const struct analysis *a, const struct row *r, cons
 
 static int put_block_table(FILE *f, const struct analysis *a, size_t compare)
 {
-	fputs("<details><summary>Numbers</summary><div class=\"scroll\" tabindex=\"0\" role=\"region\" "
-	      "aria-label=\"Ratio of each block\"><table><thead><tr><th scope=\"col\" class=\"l\">Test</th>"
-	      "<th scope=\"col\" class=\"l\">Ratio of each block</th><th scope=\"col\">Spread</th></tr>"
+	fputs("<details><summary>Numbers</summary><div class=\"scroll\" tabindex=\"0\" "
+	      "role=\"region\" "
+	      "aria-label=\"Ratio of each block\"><table><thead><tr><th scope=\"col\" "
+	      "class=\"l\">Test</th>"
+	      "<th scope=\"col\" class=\"l\">Ratio of each block</th><th "
+	      "scope=\"col\">Spread</th></tr>"
 	      "</thead><tbody>",
 	      f);
 	for (size_t i = 0; i < a->nrows; i++) {
@@ -112,12 +122,19 @@ static int put_blocks(struct page *p, size_t compare)
 	x = (struct scale){-105 * most, 105 * most, LEFT, WIDTH - LEFT - RIGHT, false};
 	n = scale_ticks(&x, ticks, 9);
 	put_html(f,
-		 "<section><h2>Block by block: %s against %s</h2><p class=\"note\">How far each block's "
-		 "ratio lies from the mean over blocks. Red rings lie outside Tukey's fences, with their "
+		 "<section><h2>Block by block: %s against %s</h2><p class=\"note\">How far each "
+		 "block's "
+		 "ratio lies from the mean over blocks. Red rings lie outside Tukey's fences, with "
+		 "their "
 		 "block's number; they are shown and kept.</p><figure class=\"panel\">",
 		 p->m->arms[p->m->compares[compare].with].name,
 		 p->m->arms[p->m->compares[compare].base].name);
-	svg_begin(f, WIDTH, height, "Deviation of each block's ratio from the mean, for every test", "");
+	fprintf(f,
+		"<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Plot of blocks, "
+		"comparison %zu\">",
+		compare + 1);
+	svg_begin(f, WIDTH, height, "Deviation of each block's ratio from the mean, for every test",
+		  "");
 	svg_rect(f, "band", scale_at(&x, -100 * a->m->margin), TOP,
 		 scale_at(&x, 100 * a->m->margin) - scale_at(&x, -100 * a->m->margin), rows * ROW, 0);
 	for (size_t i = 0; i < n; i++) {
@@ -138,6 +155,7 @@ static int put_blocks(struct page *p, size_t compare)
 		y += ROW;
 	}
 	svg_end(f);
+	fputs("</div>", f);
 	if (put_block_table(f, a, compare) < 0)
 		return -ENOMEM;
 	fputs("</figure></section>\n", f);
@@ -158,9 +176,12 @@ static int put_noise(struct page *p)
 	for (int k = LEVELS - 1; k >= 0; k--)
 		if (!isnan(x.v.t2[k]))
 			fprintf(f,
-				"<span class=\"key\"><svg viewBox=\"0 0 26 12\" width=\"26\" height=\"12\" "
-				"aria-hidden=\"true\"><rect class=\"share-%d\" x=\"4\" width=\"14\" "
-				"height=\"12\"/></svg>%s %.0f %% of the variance (sd %.2f %%)</span>",
+				"<span class=\"key\"><svg viewBox=\"0 0 26 12\" width=\"26\" "
+				"height=\"12\" "
+				"aria-hidden=\"true\"><rect class=\"share-%d\" x=\"4\" "
+				"width=\"14\" "
+				"height=\"12\"/></svg>%s %.0f %% of the variance (sd %.2f "
+				"%%)</span>",
 				k, names[k], 100 * x.v.share[k], 100 * sqrt(x.v.t2[k]));
 	fputs("</figcaption>", f);
 	svg_begin_hidden(f, 1000, 26, "");
@@ -175,8 +196,10 @@ static int put_noise(struct page *p)
 	}
 	svg_end(f);
 	fprintf(f,
-		"<p class=\"note\">Means over %d curves. By the formula of Kalibera and Jones the next run "
-		"should take %.0f samples a repetition and %.0f repetitions a boot. Block ratios spread by "
+		"<p class=\"note\">Means over %d curves. By the formula of Kalibera and Jones the "
+		"next run "
+		"should take %.0f samples a repetition and %.0f repetitions a boot. Block ratios "
+		"spread by "
 		"%.2f %%",
 		n, x.next_samples, x.next_repetitions, 100 * x.sd_block_ratio);
 	if (x.blocks_for_2_percent)

@@ -9,7 +9,15 @@
 #include "harness/report/html.h"
 #include "harness/report/svg.h"
 
-enum { WIDTH = 330, HEIGHT = 216, LEFT = 46, RIGHT = 12, TOP = 12, BOTTOM = 30, POINTS_MAX = 256 };
+enum {
+	WIDTH = 330,
+	HEIGHT = 216,
+	LEFT = 46,
+	RIGHT = 12,
+	TOP = 12,
+	BOTTOM = 30,
+	POINTS_MAX = 256
+};
 
 /* The curves of one test and mode, one an arm at most. */
 struct figure {
@@ -30,8 +38,36 @@ static const struct scaling *first_curve(const struct figure *g)
 	return NULL;
 }
 
-static void fit(struct figure *g)
+static bool predicts(const struct page *p, const struct figure *g, size_t compare)
 {
+	const struct mcompare *c = &p->m->compares[compare];
+
+	return (size_t)c->base < g->narms && (size_t)c->with < g->narms && g->curve[c->base] &&
+	       g->curve[c->with] && p->m->arms[c->with].npartitions > 1 &&
+	       p->m->arms[c->base].npartitions == 1;
+}
+
+/* k kernels that share nothing, from the single kernel's own curve; returns the points. */
+static size_t predict(const struct page *p, const struct figure *g, size_t compare, struct point *out)
+{
+	const struct mcompare *c = &p->m->compares[compare];
+	const struct scaling *single = g->curve[c->base], *split = g->curve[c->with];
+	int kernels = p->m->arms[c->with].npartitions;
+	size_t n = 0;
+
+	for (size_t k = 0; k < split->n && n < POINTS_MAX; k++) {
+		int tasks = split->points[k].tasks;
+		double rate = predicted_split(single->points, single->n, tasks, kernels);
+
+		if (isfinite(rate))
+			out[n++] = (struct point){tasks, rate};
+	}
+	return n;
+}
+
+static void fit(const struct page *p, struct figure *g)
+{
+	struct point promised[POINTS_MAX];
 	double least = INFINITY, most = 1, top = 0;
 
 	for (size_t i = 0; i < g->narms; i++) {
@@ -46,7 +82,14 @@ static void fit(struct figure *g)
 	for (size_t k = 0; g->pub && k < g->pub->n; k++)
 		if (g->pub->points[k].tasks <= most)
 			top = fmax(top, g->pub->points[k].rate * g->pub_factor);
-	g->x = (struct scale){least, most, LEFT, WIDTH - LEFT - RIGHT, true};
+	for (size_t i = 0; i < p->m->ncompares; i++) {
+		size_t n = predicts(p, g, i) ? predict(p, g, i, promised) : 0;
+
+		for (size_t k = 0; k < n; k++)
+			top = fmax(top, promised[k].rate);
+	}
+	/* Linear: what scales is then a straight line. */
+	g->x = (struct scale){least, most, LEFT, WIDTH - LEFT - RIGHT, false};
 	g->y = (struct scale){0, top * 1.06, HEIGHT - BOTTOM, -(HEIGHT - TOP - BOTTOM), false};
 }
 
@@ -129,26 +172,16 @@ static void put_line(FILE *f, const struct figure *g, const struct scaling *c)
 	}
 }
 
-/* k kernels that share nothing, from the single kernel's own curve. */
 static void put_prediction(FILE *f, const struct figure *g, const struct page *p)
 {
 	for (size_t i = 0; i < p->m->ncompares; i++) {
-		const struct mcompare *c = &p->m->compares[i];
-		const struct scaling *single = g->curve[c->base], *split = g->curve[c->with];
-		int kernels = p->m->arms[c->with].npartitions;
+		struct point promised[POINTS_MAX];
 		struct xy at[POINTS_MAX];
-		size_t n = 0;
+		size_t n = predicts(p, g, i) ? predict(p, g, i, promised) : 0;
 
-		if (!single || !split || kernels < 2 || p->m->arms[c->base].npartitions != 1)
-			continue;
-		for (size_t k = 0; k < split->n && n < POINTS_MAX; k++) {
-			int tasks = split->points[k].tasks;
-			double rate = predicted_split(single->points, single->n, tasks, kernels);
-
-			if (isfinite(rate))
-				at[n++] = (struct xy){scale_at(&g->x, tasks),
-						      scale_clamped(&g->y, rate)};
-		}
+		for (size_t k = 0; k < n; k++)
+			at[k] = (struct xy){scale_at(&g->x, promised[k].tasks),
+					    scale_at(&g->y, promised[k].rate)};
 		svg_polyline(f, "ghost", at, n);
 	}
 }
@@ -240,10 +273,12 @@ static void put_figure(FILE *f, struct figure *g, const struct page *p)
 {
 	char label[96], title[160];
 
-	fit(g);
+	fit(p, g);
 	mtest_label(&p->m->tests[g->test], label, sizeof(label));
-	snprintf(title, sizeof(title), "%s%s: rate over tasks", label, g->threads ? " (threads)" : "");
-	put_html(f, "<figure><figcaption>%s%s", label, g->threads ? " (threads)" : "");
+	snprintf(title, sizeof(title), "%s%s: rate over tasks", label,
+		 g->threads ? " (threads)" : "");
+	put_html(f, "<figure class=\"curve\"><figcaption>%s%s", label,
+		 g->threads ? " (threads)" : "");
 	put_words(f, g, p);
 	fputs("</figcaption>", f);
 	svg_begin(f, WIDTH, HEIGHT, title, "");
@@ -345,9 +380,12 @@ int html_curves(struct page *p)
 	for (size_t i = 0; i < p->m->ncompares; i++)
 		prediction = prediction || (p->m->arms[p->m->compares[i].with].npartitions > 1 &&
 					    p->m->arms[p->m->compares[i].base].npartitions == 1);
-	fputs("<section><h2>Scaling</h2><p class=\"note\">Rate of all tasks together. Whiskers: 95 % "
-	      "interval over boots. Dashed verticals: where the first arm's tasks reach one more LLC, "
-	      "node or package. A curve bends where a further task brings less than half of what the "
+	fputs("<section><h2>Scaling</h2><p class=\"note\">Rate of all tasks together. Whiskers: 95 "
+	      "% "
+	      "interval over boots. Dashed verticals: where the first arm's tasks reach one more "
+	      "LLC, "
+	      "node or package. A curve bends where a further task brings less than half of what "
+	      "the "
 	      "first one did.</p>",
 	      p->f);
 	put_key(p, prediction, published);

@@ -14,8 +14,9 @@ static void put_values(FILE *f, const char *first, size_t values)
 	if (values == 0)
 		fputs("<td class=\"l\">-</td>", f);
 	else
-		put_html(f, values > 1 ? "<td class=\"l\"><code>%s</code> and others</td>" :
-					 "<td class=\"l\"><code>%s</code></td>",
+		put_html(f,
+			 values > 1 ? "<td class=\"l\"><code>%s</code> and others</td>"
+				    : "<td class=\"l\"><code>%s</code></td>",
 			 first);
 }
 
@@ -24,9 +25,12 @@ static void put_fact_rows(struct page *p, bool open)
 	const struct analysis *a = p->a;
 	FILE *f = p->f;
 
-	fputs("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Facts that differ\"><table>"
-	      "<thead><tr><th scope=\"col\" class=\"l\">Fact</th><th scope=\"col\" class=\"l\">First arm</th>"
-	      "<th scope=\"col\" class=\"l\">Second arm</th><th scope=\"col\" class=\"l\">Why it is "
+	fputs("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Facts that "
+	      "differ\"><table>"
+	      "<thead><tr><th scope=\"col\" class=\"l\">Fact</th><th scope=\"col\" "
+	      "class=\"l\">First arm</th>"
+	      "<th scope=\"col\" class=\"l\">Second arm</th><th scope=\"col\" class=\"l\">Why it "
+	      "is "
 	      "there</th></tr></thead><tbody>",
 	      f);
 	for (size_t i = 0; i < a->nfacts; i++) {
@@ -38,10 +42,12 @@ static void put_fact_rows(struct page *p, bool open)
 		put_values(f, d->base, d->base_values);
 		put_values(f, d->with, d->with_values);
 		if (d->declared)
-			put_html(f, "<td class=\"l\">declared by the plan as %s</td></tr>\n", d->declared);
+			put_html(f, "<td class=\"l\">declared by the plan as %s</td></tr>\n",
+				 d->declared);
 		else
 			put_html(f, "<td class=\"l\">%s</td></tr>\n",
-				 d->harmless ? d->harmless : "not declared, not known to be harmless");
+				 d->harmless ? d->harmless
+					     : "not declared, not known to be harmless");
 	}
 	fputs("</tbody></table></div>", f);
 }
@@ -56,7 +62,8 @@ static void put_facts(struct page *p)
 		return;
 	fputs("<section><h2>Facts that differ between arms</h2>", p->f);
 	if (open == 0)
-		fputs("<p>No fact differs that the plan does not declare or that is not known to be "
+		fputs("<p>No fact differs that the plan does not declare or that is not known to "
+		      "be "
 		      "harmless.</p>",
 		      p->f);
 	else
@@ -86,7 +93,9 @@ static int by_count(const void *a, const void *b)
 
 static void put_flags(struct page *p)
 {
-	enum { NAMES_MAX = 64 };
+	enum {
+		NAMES_MAX = 64
+	};
 	struct flag_count counts[NAMES_MAX];
 	size_t n = 0, unsteady = 0;
 	FILE *f = p->f;
@@ -110,7 +119,8 @@ static void put_flags(struct page *p)
 	if (n == 0 && unsteady == 0)
 		return;
 	qsort(counts, n, sizeof(counts[0]), by_count);
-	fputs("<section><h2>Flags</h2><p class=\"note\">Flagged cells carry numbers and are used.</p>"
+	fputs("<section><h2>Flags</h2><p class=\"note\">Flagged cells carry numbers and are "
+	      "used.</p>"
 	      "<ul class=\"plain\">",
 	      f);
 	for (size_t i = 0; i < n; i++) {
@@ -120,7 +130,8 @@ static void put_flags(struct page *p)
 	}
 	if (unsteady)
 		fprintf(f,
-			"<li><b>drift</b> in %zu series of samples: more than %.0f %% over their window, by "
+			"<li><b>drift</b> in %zu series of samples: more than %.0f %% over their "
+			"window, by "
 			"least squares</li>",
 			unsteady, 100 * STEADY_LIMIT);
 	fputs("</ul></section>\n", f);
@@ -128,7 +139,9 @@ static void put_flags(struct page *p)
 
 static void put_failures(struct page *p)
 {
-	enum { SHOWN_MAX = 200 };
+	enum {
+		SHOWN_MAX = 200
+	};
 	size_t n = 0;
 	FILE *f = p->f;
 
@@ -187,7 +200,8 @@ static void put_reasons(struct page *p, size_t compare)
 		bool told = !r->why[0] || r->compare != (int)compare;
 
 		for (size_t k = 0; k < i && !told; k++)
-			told = a->rows[k].compare == r->compare && strcmp(a->rows[k].why, r->why) == 0;
+			told = a->rows[k].compare == r->compare &&
+			       strcmp(a->rows[k].why, r->why) == 0;
 		if (told)
 			continue;
 		if (!any)
@@ -207,14 +221,19 @@ int html_rows(struct page *p)
 
 		put_html(p->f, "<section><h2>Every number: %s against %s</h2>", with, base);
 		put_html(p->f,
-			 "<details><summary>All tests at all task counts</summary><div class=\"scroll\" "
-			 "tabindex=\"0\" role=\"region\" aria-label=\"All rows of %s against %s\"><table>"
-			 "<thead><tr><th scope=\"col\" class=\"l\">Test</th><th scope=\"col\">Tasks</th>"
-			 "<th scope=\"col\">Blocks</th><th scope=\"col\">%s</th><th scope=\"col\">%s</th>",
+			 "<details><summary>All tests at all task counts</summary><div "
+			 "class=\"scroll\" "
+			 "tabindex=\"0\" role=\"region\" aria-label=\"All rows of %s against "
+			 "%s\"><table>"
+			 "<thead><tr><th scope=\"col\" class=\"l\">Test</th><th "
+			 "scope=\"col\">Tasks</th>"
+			 "<th scope=\"col\">Blocks</th><th scope=\"col\">%s</th><th "
+			 "scope=\"col\">%s</th>",
 			 with, base, base, with);
 		fputs("<th scope=\"col\">Ratio</th><th scope=\"col\">95 % interval</th>"
 		      "<th scope=\"col\">One task a kernel</th><th scope=\"col\">Quotient</th>"
-		      "<th scope=\"col\">Normalised</th><th scope=\"col\" class=\"l\">Verdict</th></tr>"
+		      "<th scope=\"col\">Normalised</th><th scope=\"col\" "
+		      "class=\"l\">Verdict</th></tr>"
 		      "</thead><tbody>\n",
 		      p->f);
 		for (size_t i = 0; i < p->a->nrows; i++)
@@ -230,8 +249,8 @@ int html_rows(struct page *p)
 static void put_pair(FILE *f, const char *name, const char *value)
 {
 	if (value[0])
-		put_html(f, "<tr><th scope=\"row\" class=\"l\">%s</th><td class=\"l\">%s</td></tr>", name,
-			 value);
+		put_html(f, "<tr><th scope=\"row\" class=\"l\">%s</th><td class=\"l\">%s</td></tr>",
+			 name, value);
 }
 
 int html_environment(struct page *p)
@@ -243,8 +262,8 @@ int html_environment(struct page *p)
 	fputs("<section><h2>Surroundings</h2><div class=\"card\"><table><tbody>", f);
 	put_pair(f, "Machine", m->hostname);
 	put_pair(f, "Processor", m->cpu_model);
-	snprintf(text, sizeof(text), "%d packages, %d nodes, %d LLCs, %d cores, %zu CPUs", m->packages,
-		 m->nodes, m->llcs, m->cores, m->ncpus);
+	snprintf(text, sizeof(text), "%d packages, %d nodes, %d LLCs, %d cores, %zu CPUs",
+		 m->packages, m->nodes, m->llcs, m->cores, m->ncpus);
 	put_pair(f, "Topology", text);
 	put_pair(f, "Running kernel", m->kernel);
 	put_pair(f, "Architecture", m->arch);
@@ -252,7 +271,8 @@ int html_environment(struct page *p)
 	put_pair(f, "Plan", m->plan);
 	put_pair(f, "SHA-256 of the plan", m->plan_sha256);
 	put_pair(f, "Seed", m->seed);
-	snprintf(text, sizeof(text), "%s to %s", format_utc(begin, m->begin), format_utc(end, m->end));
+	snprintf(text, sizeof(text), "%s to %s", format_utc(begin, m->begin),
+		 format_utc(end, m->end));
 	put_pair(f, "Time", text);
 	snprintf(text, sizeof(text), "%.3g s warm-up, %d samples of %.3g s", m->warmup,
 		 m->planned_samples, m->interval);

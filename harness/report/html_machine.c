@@ -10,7 +10,13 @@
 #include "harness/report/html.h"
 #include "harness/report/svg.h"
 
-enum { SIDE = 15, GAP = 3, COLUMNS = 16, PAD = 10, HEAD = 18 };
+enum {
+	SIDE = 15,
+	GAP = 3,
+	COLUMNS = 16,
+	PAD = 10,
+	HEAD = 18
+};
 
 /* Index of the partition that owns a CPU, or -1. */
 static int owner(const struct marm *a, int cpu)
@@ -77,7 +83,8 @@ static void put_package(FILE *f, const struct model *m, const struct marm *a, in
 	char text[40];
 
 	snprintf(text, sizeof(text), "package %d", package);
-	svg_rect(f, "frame", 0.5, y + 0.5, COLUMNS * (SIDE + GAP) + 2 * PAD, package_height(n) - 6, 6);
+	svg_rect(f, "frame", 0.5, y + 0.5, COLUMNS * (SIDE + GAP) + 2 * PAD, package_height(n) - 6,
+		 6);
 	svg_text(f, "", PAD, y + HEAD - 3, SVG_START, package < 0 ? "CPUs" : text);
 	for (size_t k = 0; k < m->ncpus; k++) {
 		if (m->cpus[k].package != package)
@@ -101,7 +108,8 @@ static void put_partitions(FILE *f, const struct model *m, const struct marm *a)
 		list = cpumask_format(&set);
 		fprintf(f,
 			"<span class=\"key\"><svg viewBox=\"0 0 26 12\" width=\"26\" height=\"12\" "
-			"aria-hidden=\"true\"><rect class=\"fill %s\" x=\"4\" width=\"12\" height=\"12\" "
+			"aria-hidden=\"true\"><rect class=\"fill %s\" x=\"4\" width=\"12\" "
+			"height=\"12\" "
 			"rx=\"2\"/></svg>",
 			arm_class(i));
 		put_html(f, "%s%s: CPUs %s", p->name, p->host ? " (the running kernel)" : "",
@@ -124,8 +132,8 @@ static void put_arm(struct page *p, const struct marm *a)
 	for (int k = -1; k <= last_package(m); k++)
 		height += package_size(m, k) ? package_height(package_size(m, k)) : 0;
 	snprintf(title, sizeof(title), "CPUs of the machine and the partitions of %s", a->name);
-	put_html(f, "<figure><figcaption>%s<span class=\"say\">%s, %s%s</span></figcaption>", a->name,
-		 a->backend, nature_name(a->nature),
+	put_html(f, "<figure><figcaption>%s<span class=\"say\">%s, %s%s</span></figcaption>",
+		 a->name, a->backend, nature_name(a->nature),
 		 a->fresh ? ", booted anew in each block" : ", not booted anew in each block");
 	svg_begin(f, COLUMNS * (SIDE + GAP) + 2 * PAD + 2, height, title, "");
 	for (int k = -1; k <= last_package(m); k++) {
@@ -143,7 +151,8 @@ int html_machine(struct page *p)
 {
 	if (p->m->ncpus == 0 || p->m->narms == 0)
 		return 0;
-	fputs("<section><h2>Who had which CPUs</h2><p class=\"note\">Grey CPUs are quiet: no task of any "
+	fputs("<section><h2>Who had which CPUs</h2><p class=\"note\">Grey CPUs are quiet: no task "
+	      "of any "
 	      "arm runs there. Empty ones were not used.</p><div class=\"grid\">\n",
 	      p->f);
 	for (size_t i = 0; i < p->m->narms; i++)
@@ -154,7 +163,12 @@ int html_machine(struct page *p)
 
 /* ---- the run over time ---- */
 
-enum { T_WIDTH = 1040, T_LEFT = 120, T_RIGHT = 14, LANE = 30 };
+enum {
+	T_WIDTH = 1040,
+	T_LEFT = 120,
+	T_RIGHT = 14,
+	LANE = 30
+};
 
 /* When the last cell of a boot was stored; the boot's own end if it has none. */
 static double boot_end(const struct model *m, const struct mboot *b)
@@ -162,7 +176,8 @@ static double boot_end(const struct model *m, const struct mboot *b)
 	double end = b->utc;
 
 	for (size_t i = 0; i < m->ncells; i++)
-		if (m->cells[i].block == b->block && m->cells[i].arm == b->arm && m->cells[i].utc > end)
+		if (m->cells[i].block == b->block && m->cells[i].arm == b->arm &&
+		    m->cells[i].utc > end)
 			end = m->cells[i].utc;
 	return end;
 }
@@ -220,21 +235,28 @@ int html_timeline(struct page *p)
 	fputs("<section><h2>The run</h2><p class=\"note\">Solid: the boot; light: its cells. Red: "
 	      "what failed.</p><figure class=\"panel\">",
 	      f);
+	fputs("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Plot of the "
+	      "run\">",
+	      f);
 	svg_begin(f, T_WIDTH, height, "Boots and cells of each arm over time", "");
 	for (size_t i = 0; i < n; i++) {
 		char text[FORMAT_ROOM];
 
 		snprintf(text, sizeof(text), "%.4g %s", ticks[i],
-			 unit == 3600 ? "h" : unit == 60 ? "min" : "s");
+			 unit == 3600 ? "h"
+			 : unit == 60 ? "min"
+				      : "s");
 		svg_line(f, "gridline", scale_at(&tick_scale, ticks[i]), 6,
 			 scale_at(&tick_scale, ticks[i]), 6 + m->narms * LANE);
 		svg_text(f, "", scale_at(&tick_scale, ticks[i]), height - 8, SVG_MIDDLE, text);
 	}
 	put_lanes(p, &x);
 	svg_end(f);
+	fputs("</div>", f);
 	fputs("<details><summary>Numbers</summary><table><thead><tr><th scope=\"col\">Block</th>"
 	      "<th scope=\"col\" class=\"l\">Arm</th><th scope=\"col\" class=\"l\">Came up at</th>"
-	      "<th scope=\"col\">Boot took</th><th scope=\"col\" class=\"l\">Outcome</th></tr></thead>"
+	      "<th scope=\"col\">Boot took</th><th scope=\"col\" "
+	      "class=\"l\">Outcome</th></tr></thead>"
 	      "<tbody>",
 	      f);
 	for (size_t i = 0; i < m->nboots; i++) {
@@ -242,8 +264,10 @@ int html_timeline(struct page *p)
 		char utc[FORMAT_ROOM], took[FORMAT_ROOM];
 
 		fprintf(f, "<tr><th scope=\"row\">%d</th>", b->block);
-		put_html(f, "<td class=\"l\">%s</td><td class=\"l\">%s</td><td>%s</td><td class=\"l\">%s</td>"
-			    "</tr>",
+		put_html(f,
+			 "<td class=\"l\">%s</td><td class=\"l\">%s</td><td>%s</td><td "
+			 "class=\"l\">%s</td>"
+			 "</tr>",
 			 m->arms[b->arm].name, format_utc(utc, b->utc),
 			 format_seconds(took, b->seconds), b->ok ? "up" : b->error);
 	}

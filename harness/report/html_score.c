@@ -9,7 +9,16 @@
 #include "harness/report/html.h"
 #include "harness/report/svg.h"
 
-enum { PLOT_WIDTH = 260, ROW_HEIGHT = 34, AXIS_HEIGHT = 22 };
+/*
+ * A plot is as high as a table cell at least; what it draws over its own edges fills a higher
+ * one, so that lines run through from row to row (the cell cuts them off).
+ */
+enum {
+	OVER = 60,
+	PLOT_WIDTH = 260,
+	ROW_HEIGHT = 34,
+	AXIS_HEIGHT = 22
+};
 
 /* Wide enough for every interval and published figure, and for the margin itself. */
 static void widen(struct scale *s, double ratio)
@@ -53,7 +62,7 @@ static void put_axis(FILE *f, const struct scale *s)
 	size_t n = scale_ticks(s, ticks, 6);
 
 	fputs("<th scope=\"col\" class=\"plot\">", f);
-	svg_begin_hidden(f, PLOT_WIDTH, AXIS_HEIGHT, "");
+	svg_begin(f, PLOT_WIDTH, AXIS_HEIGHT, "Plot of the ratio", "");
 	for (size_t i = 0; i < n; i++) {
 		char text[FORMAT_ROOM];
 
@@ -63,11 +72,11 @@ static void put_axis(FILE *f, const struct scale *s)
 			 AXIS_HEIGHT);
 	}
 	svg_end(f);
-	fputs("<span hidden>plot of the ratio</span></th>", f);
+	fputs("</th>", f);
 }
 
 static void put_forest(FILE *f, const struct model *m, const struct scale *s,
-		       const struct estimate *d, double published)
+		       const struct estimate *d, double published, const char *dot)
 {
 	struct interval i = interval_exp(interval_mean(d, 0.95));
 	double middle = ROW_HEIGHT / 2.0, x = scale_clamped(s, exp(d->mean));
@@ -77,22 +86,40 @@ static void put_forest(FILE *f, const struct model *m, const struct scale *s,
 
 	fputs("<td class=\"plot\">", f);
 	svg_begin_hidden(f, PLOT_WIDTH, ROW_HEIGHT, "");
-	svg_rect(f, "band", band, 0, scale_clamped(s, 1 + m->margin) - band, ROW_HEIGHT, 0);
+	svg_rect(f, "band", band, -OVER, scale_clamped(s, 1 + m->margin) - band,
+		 ROW_HEIGHT + 2 * OVER, 0);
 	for (size_t k = 0; k < n; k++)
-		svg_line(f, "gridline", scale_at(s, ticks[k]), 0, scale_at(s, ticks[k]), ROW_HEIGHT);
-	svg_line(f, "one", scale_at(s, 1), 0, scale_at(s, 1), ROW_HEIGHT);
+		svg_line(f, "gridline", scale_at(s, ticks[k]), -OVER, scale_at(s, ticks[k]),
+			 ROW_HEIGHT + OVER);
+	svg_line(f, "one", scale_at(s, 1), -OVER, scale_at(s, 1), ROW_HEIGHT + OVER);
 	if (isfinite(published))
 		svg_circle(f, "pub", scale_clamped(s, published), middle, 5.5);
 	if (interval_valid(i))
-		svg_line(f, "ci", scale_clamped(s, i.lo), middle, scale_clamped(s, i.hi), middle);
+		svg_line(f, dot, scale_clamped(s, i.lo), middle, scale_clamped(s, i.hi), middle);
 	if (isfinite(d->mean))
-		svg_square(f, "dot", x, middle, 3.6);
+		svg_square(f, dot, x, middle, 4);
 	svg_end(f);
 	fputs("</td>", f);
 }
 
-static void put_test_name(FILE *f, const struct page *p, const struct row *r,
-			  const struct pub_row *pub)
+static const char *dot_class(enum verdict v)
+{
+	switch (v) {
+	case VERDICT_FASTER:
+	case VERDICT_FASTER_SMALL:
+		return "dot d-good";
+	case VERDICT_SLOWER:
+	case VERDICT_SLOWER_SMALL:
+		return "dot d-bad";
+	case VERDICT_CONFOUNDED:
+		return "dot d-warn";
+	default:
+		return "dot";
+	}
+}
+
+/* below, a second line under the name, may be "". */
+static void put_test_name(FILE *f, const struct page *p, const struct row *r, const char *below)
 {
 	char label[96];
 
@@ -101,8 +128,8 @@ static void put_test_name(FILE *f, const struct page *p, const struct row *r,
 		 r->threads ? " (threads)" : "", r->main ? "" : " ");
 	if (!r->main)
 		put_html(f, "%s", p->m->metrics[r->metric].name);
-	if (pub && pub->shared_state[0])
-		put_html(f, "<span class=\"shared\">%s</span>", pub->shared_state);
+	if (below[0])
+		put_html(f, "<span class=\"shared\">%s</span>", below);
 	fputs("</th>", f);
 }
 
@@ -124,11 +151,11 @@ static void put_score_row(struct page *p, const struct row *r, const struct scal
 	FILE *f = p->f;
 
 	fputs("<tr>", f);
-	put_test_name(f, p, r, pub);
-	fprintf(f, "<td>%d</td>", r->tasks);
+	put_test_name(f, p, r, pub ? pub->shared_state : "");
+	fprintf(f, "<td class=\"wide\">%d</td>", r->tasks);
 	put_td(f, "wide", format_value(number, r->base_rate, unit));
 	put_td(f, "wide", format_value(number, r->with_rate, unit));
-	put_forest(f, p->m, s, &r->d, pub ? pub->ratio : NAN);
+	put_forest(f, p->m, s, &r->d, pub ? pub->ratio : NAN, dot_class(r->verdict));
 	put_ratio_cell(f, "", &r->d);
 	put_td(f, "wide", format_mean(number, &r->anchor));
 	put_html(f, "<td class=\"l\"><span class=\"%s\"", verdict_class(r->verdict));
@@ -195,13 +222,17 @@ static int put_score(struct page *p, size_t compare)
 	pad_scale(&s);
 	put_html(f, "<section><h2>%s against %s</h2>", with, base);
 	put_html(f,
-		 "<p class=\"note\">Each test at the largest task count that both arms have. Square and "
+		 "<p class=\"note\">Each test at the largest task count that both arms have. "
+		 "Square and "
 		 "line: ratio with its 95 %% interval. Shaded: the margin.%s</p>",
 		 p->pub ? " Ring: the published ratio, from another machine and kernel." : "");
 	put_html(f,
-		 "<div class=\"card scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Scoreboard of %s "
-		 "against %s\"><table><thead><tr><th scope=\"col\" class=\"l\">Test, and what its tasks "
-		 "share</th><th scope=\"col\">Tasks</th><th scope=\"col\" class=\"wide\">%s</th>"
+		 "<div class=\"card scroll\" tabindex=\"0\" role=\"region\" "
+		 "aria-label=\"Scoreboard of %s "
+		 "against %s\"><table><thead><tr><th scope=\"col\" class=\"l\">Test, and what its "
+		 "tasks "
+		 "share</th><th scope=\"col\" class=\"wide\">Tasks</th><th scope=\"col\" "
+		 "class=\"wide\">%s</th>"
 		 "<th scope=\"col\" class=\"wide\">%s</th>",
 		 with, base, base, with);
 	put_axis(f, &s);
@@ -246,23 +277,37 @@ static void put_gate_row(struct page *p, const struct row *r, const struct estim
 	FILE *f = p->f;
 
 	fputs("<tr>", f);
-	put_test_name(f, p, r, NULL);
-	put_td(f, "l", what);
-	put_forest(f, p->m, s, d, NAN);
+	put_test_name(f, p, r, what);
+	put_forest(f, p->m, s, d, NAN, r->gate == GATE_STANDS ? "dot d-good" : "dot d-warn");
 	put_ratio_cell(f, "", d);
 	fprintf(f, "<td class=\"l\"><span class=\"%s\">%s</span></td><td class=\"wide\">%zu</td></tr>\n",
-		r->gate == GATE_STANDS ? "badge v-good" :
-		r->gate == GATE_NONE   ? "badge" :
-					 "badge v-warn",
+		r->gate == GATE_STANDS ? "badge v-good"
+		: r->gate == GATE_NONE ? "badge"
+				       : "badge v-warn",
 		gate_text(r->gate), d->n);
 }
 
-/* A gate that this row stands for: itself when it is a control, else its anchor, once a curve. */
+/*
+ * A gate that this row stands for: itself when it is a control, else its anchor, once a curve. Controls
+ * that stand at the smaller task counts are left to the table of every number.
+ */
 static const struct estimate *gate_estimate(const struct row *r)
 {
-	if (r->control && r->main)
+	if (r->control && r->main && (r->headline || r->gate != GATE_STANDS))
 		return &r->d;
-	return r->headline && r->anchor.n > 0 ? &r->anchor : NULL;
+	return !r->control && r->headline && r->anchor.n > 0 ? &r->anchor : NULL;
+}
+
+static size_t quiet_controls(const struct analysis *a, size_t compare)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < a->nrows; i++) {
+		const struct row *r = &a->rows[i];
+
+		n += r->compare == (int)compare && r->control && r->main && !gate_estimate(r);
+	}
+	return n;
 }
 
 static int put_gates(struct page *p, size_t compare)
@@ -284,14 +329,23 @@ static int put_gates(struct page *p, size_t compare)
 		return 0;
 	pad_scale(&s);
 	put_html(f,
-		 "<section><h2>What must not move: %s against %s</h2><p class=\"note\">Controls share no "
-		 "kernel state, and with one task a kernel no test does. Each is looked at by itself: the "
-		 "interval must lie inside the shaded margin.</p>",
+		 "<section><h2>What must not move: %s against %s</h2><p class=\"note\">Controls "
+		 "share no "
+		 "kernel state, and with one task a kernel no test does. Each is looked at by "
+		 "itself: the "
+		 "interval must lie inside the shaded margin.",
 		 p->m->arms[p->m->compares[compare].with].name,
 		 p->m->arms[p->m->compares[compare].base].name);
-	put_html(f, "<div class=\"card scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Controls and "
-		    "anchors\"><table><thead><tr><th scope=\"col\" class=\"l\">Test</th>"
-		    "<th scope=\"col\" class=\"l\">Looked at</th>");
+	if (quiet_controls(a, compare))
+		fprintf(f, " %zu more controls at smaller task counts stand still.",
+			quiet_controls(a, compare));
+	put_html(f,
+		 "</p><div class=\"card scroll\" tabindex=\"0\" role=\"region\" "
+		 "aria-label=\"Gates of %s against %s\"><table class=\"tight\"><thead><tr><th "
+		 "scope=\"col\" "
+		 "class=\"l\">Test</th>",
+		 p->m->arms[p->m->compares[compare].with].name,
+		 p->m->arms[p->m->compares[compare].base].name);
 	put_axis(f, &s);
 	fputs("<th scope=\"col\">Ratio</th><th scope=\"col\" class=\"l\">Gate</th>"
 	      "<th scope=\"col\" class=\"wide\">Blocks</th></tr></thead><tbody>\n",

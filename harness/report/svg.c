@@ -44,8 +44,8 @@ static void put(FILE *f, const char *name, double value)
 
 static void open_svg(FILE *f, double width, double height, const char *css)
 {
-	fprintf(f, "<svg class=\"%s\" viewBox=\"0 0 %.0f %.0f\" width=\"%.0f\" height=\"%.0f\"", css,
-		width, height, width, height);
+	fprintf(f, "<svg class=\"%s\" viewBox=\"0 0 %.0f %.0f\" width=\"%.0f\" height=\"%.0f\"",
+		css, width, height, width, height);
 }
 
 void svg_begin(FILE *f, double width, double height, const char *title, const char *css)
@@ -117,8 +117,7 @@ void svg_square(FILE *f, const char *css, double x, double y, double half)
 	svg_rect(f, css, x - half, y - half, 2 * half, 2 * half, 0.8);
 }
 
-void svg_text(FILE *f, const char *css, double x, double y, enum svg_anchor anchor,
-	      const char *text)
+void svg_text(FILE *f, const char *css, double x, double y, enum svg_anchor anchor, const char *text)
 {
 	static const char *const anchors[] = {"start", "middle", "end"};
 

@@ -31,9 +31,12 @@ void svg_square(FILE *f, const char *css, double x, double y, double half);
 void svg_rect_titled(FILE *f, const char *css, double x, double y, double w, double h, double r,
 		     const char *title);
 
-enum svg_anchor { SVG_START, SVG_MIDDLE, SVG_END };
-void svg_text(FILE *f, const char *css, double x, double y, enum svg_anchor anchor,
-	      const char *text);
+enum svg_anchor {
+	SVG_START,
+	SVG_MIDDLE,
+	SVG_END
+};
+void svg_text(FILE *f, const char *css, double x, double y, enum svg_anchor anchor, const char *text);
 
 struct xy {
 	double x, y;
@@ -42,7 +45,7 @@ void svg_polyline(FILE *f, const char *css, const struct xy *p, size_t n);
 
 /* A mapping of values to pixels, linear or logarithmic. */
 struct scale {
-	double from, to;     /* values */
+	double from, to; /* values */
 	double start, length; /* pixels; length may be negative */
 	bool log;
 };
