@@ -13,16 +13,22 @@ static void remember(int number)
 		count++;
 }
 
+static void do_nothing(int number)
+{
+}
+
 void stop_watch(void)
 {
 	/* Without SA_RESTART: a sleep or a poll has to end early. */
-	struct sigaction note = {.sa_handler = remember}, ignore = {.sa_handler = SIG_IGN};
+	struct sigaction note = {.sa_handler = remember};
+	/* A handler and not SIG_IGN, which the programs that we start would inherit. */
+	struct sigaction pass = {.sa_handler = do_nothing, .sa_flags = SA_RESTART};
 
 	sigaction(SIGINT, &note, NULL);
 	sigaction(SIGTERM, &note, NULL);
 	/* A terminal that goes away does not end hours of measuring. */
-	sigaction(SIGHUP, &ignore, NULL);
-	sigaction(SIGPIPE, &ignore, NULL);
+	sigaction(SIGHUP, &pass, NULL);
+	sigaction(SIGPIPE, &pass, NULL);
 }
 
 int stop_asked(void)
