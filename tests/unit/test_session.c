@@ -42,6 +42,8 @@ enum fault {
 	DIES, /* while the tasks run */
 	LATE_WINDOW,
 	GARBLED_RESULT,
+	SLOW_TASK,
+	PUSHED_TASK,
 	SIGNAL /* the user presses Ctrl-C */
 };
 
@@ -51,6 +53,7 @@ static struct {
 	int partition; /* where */
 	bool no_boot; /* starting a kernel fails */
 	int preps, boots, steps, downs; /* what was seen */
+	int disturbed; /* frames that came while windows were measured */
 	bool dead[2];
 } world;
 
@@ -91,9 +94,10 @@ static void make_result(struct agent *a)
 	for (int i = 0; i < a->ncpus; i++)
 		fprintf(f,
 			"task n=%d pid=1 cpu=%d node=0 cpu_before=%d cpu_after=%d cpu_ns=%" PRId64
-			" wall_ns=%" PRId64 " involuntary=0 voluntary=0\n",
+			" wall_ns=%" PRId64 " involuntary=%d voluntary=0\n",
 			i, a->cpus[i], a->cpus[i], a->cpus[i] + (a->fault == WRONG_CPU),
-			a->stop - a->start, a->stop - a->start);
+			(a->stop - a->start) * (a->fault == SLOW_TASK ? 9 : 10) / 10,
+			a->stop - a->start, a->fault == PUSHED_TASK ? 1000 : 0);
 	fprintf(f, "cover from=%" PRId64 " to=%" PRId64 "\n", a->start,
 		is_short ? a->first : a->stop);
 	for (int k = 0; k <= a->samples - (a->fault == FEW_SAMPLES); k++) {
@@ -228,6 +232,8 @@ static void *agent_main(void *arg)
 
 		while (on && frame_reader_push(&a->reader, data + at, n - at, &used, &seq, &payload)) {
 			at += used;
+			if (a->stop && agent_clock(a) >= a->first && agent_clock(a) < a->stop)
+				world.disturbed++;
 			if (seq != a->last)
 				on = act(a, payload);
 			a->last = seq;
@@ -538,6 +544,7 @@ static void test_good_cells(void **state)
 	assert_non_null(event_of(events, "end", 0));
 	assert_int_equal(world.boots, 1);
 	assert_int_equal(world.downs, 1);
+	assert_int_equal(world.disturbed, 0);
 	json_decref(events);
 
 	/* Nothing is missing, so nothing is done again. */
@@ -567,13 +574,16 @@ static void test_what_a_cell_can_be(void **state)
 		{"refuses", REFUSES, {"failed"}, "no such test"},
 		{"garbled", GARBLED_RESULT, {"failed"}, "cut off"},
 		{"late", LATE_WINDOW, {"flagged"}, "window 4 was 2.0 % off its length"},
+		{"slow", SLOW_TASK, {"flagged"}, "CPU 4 had its CPU for only 90.0 % of the time"},
+		{"pushed", PUSHED_TASK, {"flagged"}, "CPU 4 was pushed off its CPU"},
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct session_totals t;
 		struct err e = ERR_INIT;
-		json_t *events, *cell;
+		json_t *events, *cell, *flag;
 		const char *why;
+		size_t f;
 
 		make_plan();
 		world.fault = cases[i].fault;
@@ -589,14 +599,15 @@ static void test_what_a_cell_can_be(void **state)
 		}
 		cell = event_of(events, "cell", 0);
 		why = text_of(cell, "reason");
-		if (!*why)
-			why = text_of(json_array_get(json_object_get(cell, "flags"), 0), "text");
+		json_array_foreach(json_object_get(cell, "flags"), f, flag)
+			if (strcmp(text_of(flag, "name"), "clock") != 0)
+				why = text_of(flag, "text");
 		if (!strstr(why, cases[i].reason))
 			fail_msg("%s: \"%s\" does not say \"%s\"", cases[i].name, why,
 				 cases[i].reason);
 		/* Only what can be used carries numbers. */
 		assert_int_equal(json_object_get(cell, "metrics") != NULL,
-				 cases[i].fault == LATE_WINDOW);
+				 strcmp(cases[i].statuses[0], "flagged") == 0);
 		/* The cells behind it are measured in the same boot. */
 		assert_true(usable(&t) >= CELLS - 1);
 		assert_int_equal(world.boots, 1);
