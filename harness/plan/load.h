@@ -17,10 +17,6 @@ struct loader {
 	json_t *plan; /* the whole document */
 };
 
-/* Adds a sentence to plan->warnings. */
-int plan_warn(struct plan *p, struct err *e, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
-
 /* Kernels; arms with partitions, CPU sets resolved and checked, memory and nodes filled in. */
 int load_arms(const struct loader *l, struct err *e);
 

@@ -137,6 +137,10 @@ int plan_parse(struct plan **p, const char *path, const char *text, size_t len,
 	       const struct topology *t, const struct catalog *c, const struct plan_options *o,
 	       struct err *e);
 
+/* Adds a sentence to p->warnings. */
+int plan_warn(struct plan *p, struct err *e, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
 /* "processes", "threads" */
 const char *mode_name(int mode);
 

@@ -3,6 +3,8 @@
 
 #include "tests/unit/unit.h"
 
+#include <archive.h>
+#include <archive_entry.h>
 #include <ftw.h>
 #include <limits.h>
 #include <stdio.h>
@@ -218,4 +220,31 @@ struct fake_cpu *fake_cpus(int packages, int cores, int threads)
 					.llc = p,
 				};
 	return v;
+}
+
+void fake_machine_unpack(const char *file, const char *dir, bool strip)
+{
+	struct archive *a = archive_read_new(), *out = archive_write_disk_new();
+	struct archive_entry *entry;
+
+	archive_read_support_filter_all(a);
+	archive_read_support_format_tar(a);
+	assert_int_equal(archive_read_open_filename(a, file, 1 << 16), ARCHIVE_OK);
+	while (archive_read_next_header(a, &entry) == ARCHIVE_OK) {
+		const char *name = archive_entry_pathname(entry);
+		char path[PATH_MAX];
+
+		if (strip)
+			name = strchr(name, '/');
+		if (!name || !name[strip])
+			continue;
+		/* A folder without write permission could not take its files. */
+		if (archive_entry_filetype(entry) == AE_IFDIR)
+			archive_entry_set_perm(entry, 0755);
+		snprintf(path, sizeof(path), "%s/%s", dir, name + strip);
+		archive_entry_set_pathname(entry, path);
+		assert_true(archive_read_extract2(a, entry, out) >= ARCHIVE_WARN);
+	}
+	archive_read_free(a);
+	archive_write_free(out);
 }

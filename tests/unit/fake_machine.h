@@ -38,6 +38,9 @@ void fake_machine_file(const struct fake_machine *m, const char *path, const cha
 /* Reads it back. The caller frees it. */
 void fake_machine_topology(const struct fake_machine *m, struct topology *t);
 
+/* Unpacks a tar file into a folder. strip: without the first part of every path. */
+void fake_machine_unpack(const char *file, const char *dir, bool strip);
+
 /*
  * packages x cores x threads, one node and one cache a package, all first threads numbered
  * before all second ones as Linux does on x86, APIC ids with room for a power of two
