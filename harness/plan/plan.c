@@ -11,6 +11,8 @@
 
 #include "common/clock.h"
 #include "common/io.h"
+#include "harness/machine/check.h"
+#include "harness/machine/tuning.h"
 #include "harness/plan/load.h"
 
 /* A plan with a thousand tests is 100 kB. */
@@ -19,6 +21,7 @@
 #define MAX_BLOCKS	1000
 #define MAX_REPETITIONS 100
 #define MAX_SAMPLES	1000
+#define MAX_IGNORE	64
 
 const char *mode_name(int mode)
 {
@@ -93,6 +96,9 @@ void plan_free(struct plan **pp)
 	}
 	for (int i = 0; i < p->nwarnings; i++)
 		free(p->warnings[i]);
+	for (int i = 0; i < p->nignore; i++)
+		free(p->ignore[i]);
+	free(p->ignore);
 	free(p->kernels);
 	free(p->arms);
 	free(p->groups);
@@ -173,6 +179,41 @@ static int read_margin(const struct at *at, const json_t *v, void *to, struct er
 	return rc;
 }
 
+static int read_tune(const struct at *at, const json_t *v, void *to, struct err *e)
+{
+	int rc = tuning_check(v, e);
+
+	if (rc < 0)
+		return at_wrap(at, e);
+	*(json_t **)to = (json_t *)v;
+	return 0;
+}
+
+static int read_ignore(const struct at *at, const json_t *v, void *to, struct err *e)
+{
+	struct plan *p = to;
+	size_t n;
+	int rc = read_array(at, v, MAX_IGNORE, &n, e);
+
+	if (rc < 0)
+		return rc;
+	p->ignore = calloc(n + 1, sizeof(*p->ignore));
+	if (!p->ignore)
+		return err_set(e, ENOMEM, "no memory for a plan");
+	for (size_t i = 0; i < n; i++) {
+		struct at here = {.up = at, .index = i};
+
+		rc = read_name(&here, json_array_get(v, i), &p->ignore[i], e);
+		if (rc < 0)
+			return rc;
+		p->nignore++;
+		if (!machine_check_known(p->ignore[i]) && strcmp(p->ignore[i], "sleep") != 0)
+			return at_error(&here, e, "there is no check \"%s\" (see mksplit doctor)",
+					p->ignore[i]);
+	}
+	return 0;
+}
+
 static const struct field plan_fields[] = {
 	{"format", read_format, 0, true},
 	{"name", read_name, offsetof(struct plan, name), true},
@@ -182,6 +223,8 @@ static const struct field plan_fields[] = {
 	{"margin", read_margin, offsetof(struct plan, margin)},
 	{"allow_smt_split", read_bool, offsetof(struct plan, allow_smt_split)},
 	{"measure", read_measure, 0},
+	{"tune", read_tune, offsetof(struct plan, tune)},
+	{"ignore", read_ignore, 0},
 	/* Read later, in an order that they depend on. */
 	{"quiet"},
 	{"kernels"},
@@ -189,7 +232,6 @@ static const struct field plan_fields[] = {
 	{"tests", NULL, 0, true},
 	{"tasks"},
 	{"compare"},
-	{"tune"},
 };
 
 static int defaults(struct plan *p, const char *path, const char *text, size_t len, struct err *e)
@@ -256,7 +298,6 @@ int plan_parse(struct plan **out, const char *path, const char *text, size_t len
 			 e);
 	if (rc < 0)
 		return rc;
-	p->tune = json_object_get(p->json, "tune");
 	apply_options(p, o);
 	rc = load_arms(&l, e);
 	if (rc == 0)

@@ -92,6 +92,8 @@ struct plan {
 	struct cpumask quiet;
 	bool allow_smt_split; /* hardware threads of a core may belong to two kernels */
 	json_t *tune; /* settings of the machine to be made for the run (machine/tuning.h), or NULL */
+	char **ignore; /* names of checks that must not refuse a run (machine/guard.h) */
+	int nignore;
 	struct plan_kernel *kernels;
 	int nkernels;
 	struct plan_arm *arms;

@@ -9,6 +9,7 @@
 
 #include "harness/machine/check.h"
 #include "harness/machine/dump.h"
+#include "harness/machine/guard.h"
 #include "harness/machine/idle.h"
 #include "harness/machine/snapshot.h"
 #include "tests/unit/fake_machine.h"
@@ -232,6 +233,33 @@ static void assert_same(const struct topology *a, const struct topology *b)
 	assert_string_equal(a->arch, b->arch);
 }
 
+/* Around a run: what moved behind one's back is said when it is over. */
+static void test_guard(void **state)
+{
+	cleanup_free struct fake_cpu *cpus = fake_cpus(1, 4, 1);
+	struct fake_machine m = {.cpus = cpus, .ncpus = 4, .node_mib = 1024};
+	cleanup_topology struct topology t = {0};
+	cleanup_root struct root r = ROOT_INIT;
+	struct guard g = GUARD_INIT;
+	struct lines l = {""};
+	struct err e = ERR_INIT;
+
+	fake_machine_make(&m);
+	fake_machine_file(&m, "/proc/irq/24/smp_affinity_list", "0-3");
+	fake_machine_file(&m, "/proc/self/cgroup", "0::/box");
+	fake_machine_file(&m, "/sys/fs/cgroup/box/cpu.max", "50000 100000");
+	fake_machine_topology(&m, &t);
+	assert_int_equal(root_open(&r, m.dir, &e), 0);
+	assert_int_equal(guard_begin(&g, &r, &t, NULL, 0, say, &l, &e), 0);
+	assert_non_null(strstr(l.text, "quota: 0.50 CPUs' worth of time"));
+	fake_machine_file(&m, "/proc/irq/24/smp_affinity_list", "0");
+	assert_int_equal(guard_end(&g), 1);
+	assert_non_null(strstr(l.text, "interrupt affinity of 24 is now \"0\""));
+	/* Twice is the same as once. */
+	assert_int_equal(guard_end(&g), 0);
+	fake_machine_remove(&m);
+}
+
 /* The unpacked dump of a machine is that machine; so is the dump of the dump. */
 static void dump_and_compare(const char *dir)
 {
@@ -274,6 +302,7 @@ int main(void)
 		cmocka_unit_test(test_good_machine), cmocka_unit_test(test_bad_machine),
 		cmocka_unit_test(test_ignore),	     cmocka_unit_test(test_idle),
 		cmocka_unit_test(test_snapshot),     cmocka_unit_test(test_dump),
+		cmocka_unit_test(test_guard),
 	};
 
 	return cmocka_run_group_tests_name("machine", tests, NULL, NULL);

@@ -170,6 +170,10 @@ static void test_refused(void **state)
 	assert_plan_refused("{'append': 'quiet'}", "{'append': 1}",
 			    "kernels.k.append: a string is expected");
 	assert_plan_refused("'tests': [", "'tests': {", "line");
+	assert_plan_refused("'blocks': 3", "'tune': {'governor': 3}",
+			    "tune: governor: the name of a governor is expected");
+	assert_plan_refused("'blocks': 3", "'ignore': ['idel']",
+			    "ignore[0]: there is no check \"idel\"");
 }
 
 static void two_parts(const char *west, const char *east, bool allow, const char *why)
@@ -316,6 +320,17 @@ static void test_keys_unique(void **state)
 	free(keys);
 }
 
+static void test_machine_wishes(void **state)
+{
+	cleanup_plan struct plan *p =
+		load("'blocks': 3", "'tune': {'boost': false}, 'ignore': ['idle', 'sleep']", NULL);
+
+	assert_true(json_is_false(json_object_get(p->tune, "boost")));
+	assert_int_equal(p->nignore, 2);
+	assert_string_equal(p->ignore[0], "idle");
+	assert_int_equal(p->blocks, 10);
+}
+
 static void test_quick(void **state)
 {
 	struct plan_options o = {.quick = true};
@@ -397,11 +412,12 @@ static void test_demo(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_read),  cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_smt),   cmocka_unit_test(test_schedule),
-		cmocka_unit_test(test_order), cmocka_unit_test(test_keys_unique),
-		cmocka_unit_test(test_quick), cmocka_unit_test(test_locale),
-		cmocka_unit_test(test_large), cmocka_unit_test(test_demo),
+		cmocka_unit_test(test_read),   cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_smt),    cmocka_unit_test(test_schedule),
+		cmocka_unit_test(test_order),  cmocka_unit_test(test_keys_unique),
+		cmocka_unit_test(test_quick),  cmocka_unit_test(test_machine_wishes),
+		cmocka_unit_test(test_locale), cmocka_unit_test(test_large),
+		cmocka_unit_test(test_demo),
 	};
 
 	return cmocka_run_group_tests_name("plan", tests, setup, teardown);
