@@ -11,6 +11,8 @@
 
 static const struct command commands[] = {
 	{"report", cmd_report, "the comparison, computed again from stored results"},
+	{"compare", cmd_compare, "the ratios of two runs, A and B"},
+	{"reproduce", cmd_reproduce, "a run beside what others published"},
 };
 
 static const size_t ncommands = sizeof(commands) / sizeof(*commands);

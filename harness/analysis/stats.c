@@ -56,6 +56,17 @@ struct interval interval_next(const struct estimate *e, double level)
 	return interval_around(e, level, sqrt(1 + 1.0 / e->n));
 }
 
+struct interval interval_welch(const struct estimate *a, const struct estimate *b, double level)
+{
+	double va = a->sd * a->sd / a->n, vb = b->sd * b->sd / b->n, freedom, half;
+
+	if (a->n < 2 || b->n < 2)
+		return (struct interval){NAN, NAN};
+	freedom = (va + vb) * (va + vb) / (va * va / (a->n - 1) + vb * vb / (b->n - 1));
+	half = va + vb > 0 ? t_quantile(0.5 + level / 2, freedom) * sqrt(va + vb) : 0;
+	return (struct interval){a->mean - b->mean - half, a->mean - b->mean + half};
+}
+
 bool interval_valid(struct interval i)
 {
 	return isfinite(i.lo) && isfinite(i.hi);

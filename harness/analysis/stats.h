@@ -50,6 +50,12 @@ double p_above(const struct estimate *e, double mu);
 double p_below(const struct estimate *e, double mu);
 
 /*
+ * The difference of two independent means, a less b, by Welch: interval at this level, NaN
+ * where one of them has no spread to speak of (n < 2).
+ */
+struct interval interval_welch(const struct estimate *a, const struct estimate *b, double level);
+
+/*
  * Equivalence by two one-sided tests (Schuirmann): p of "the mean is not in (lo, hi)".
  * Below 0.05 exactly when the 90 % interval lies inside.
  */

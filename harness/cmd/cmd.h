@@ -17,6 +17,8 @@ int cmd_plan(int argc, char **argv);
 int cmd_run(int argc, char **argv);
 int cmd_sweep(int argc, char **argv);
 int cmd_report(int argc, char **argv);
+int cmd_compare(int argc, char **argv);
+int cmd_reproduce(int argc, char **argv);
 int cmd_console(int argc, char **argv);
 int cmd_status(int argc, char **argv);
 int cmd_cleanup(int argc, char **argv);

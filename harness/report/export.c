@@ -4,13 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "harness/report/json_number.h"
 #include "harness/report/report.h"
-
-/* JSON knows no NaN: what does not exist is null. */
-static json_t *number(double x)
-{
-	return isfinite(x) ? json_real(x) : json_null();
-}
 
 static json_t *ratio_json(const struct estimate *d)
 {
@@ -18,8 +13,9 @@ static json_t *ratio_json(const struct estimate *d)
 	struct interval next = interval_exp(interval_next(d, 0.95));
 
 	return json_pack("{s:I, s:o, s:[o,o], s:[o,o], s:o}", "blocks", (json_int_t)d->n, "ratio",
-			 number(exp(d->mean)), "ci95", number(mean.lo), number(mean.hi), "next95",
-			 number(next.lo), number(next.hi), "sd_log", number(d->sd));
+			 json_number(exp(d->mean)), "ci95", json_number(mean.lo),
+			 json_number(mean.hi), "next95", json_number(next.lo), json_number(next.hi),
+			 "sd_log", json_number(d->sd));
 }
 
 static json_t *row_json(const struct analysis *a, const struct row *r)
@@ -38,14 +34,14 @@ static json_t *row_json(const struct analysis *a, const struct row *r)
 	json_object_update_new(
 		o, json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:s, s:o, s:o, s:I, s:I, s:I, "
 			     "s:I, s:o}",
-			     "base", number(r->base_rate), "with", number(r->with_rate), "raw",
-			     ratio_json(&r->d), "one_task", ratio_json(&r->anchor), "quotient",
-			     ratio_json(&r->quotient), "normalised", ratio_json(&r->normalised),
-			     "verdict", verdict_name(r->verdict), "why", r->why, "p", number(r->p),
-			     "p_family", number(r->p_family), "blocks_needed",
-			     (json_int_t)r->blocks_needed, "cells", (json_int_t)r->cells, "flagged",
-			     (json_int_t)r->flagged, "unsteady", (json_int_t)r->unsteady,
-			     "imbalance", number(r->imbalance)));
+			     "base", json_number(r->base_rate), "with", json_number(r->with_rate),
+			     "raw", ratio_json(&r->d), "one_task", ratio_json(&r->anchor),
+			     "quotient", ratio_json(&r->quotient), "normalised",
+			     ratio_json(&r->normalised), "verdict", verdict_name(r->verdict), "why",
+			     r->why, "p", json_number(r->p), "p_family", json_number(r->p_family),
+			     "blocks_needed", (json_int_t)r->blocks_needed, "cells",
+			     (json_int_t)r->cells, "flagged", (json_int_t)r->flagged, "unsteady",
+			     (json_int_t)r->unsteady, "imbalance", json_number(r->imbalance)));
 	return o;
 }
 
@@ -79,12 +75,13 @@ static json_t *series_json(const struct analysis *a, const struct series *s)
 	json_t *blocks = json_array();
 
 	for (size_t i = 0; i < s->nblocks; i++)
-		json_array_append_new(blocks, json_pack("[i,o]", s->block[i], number(exp(s->x[i]))));
+		json_array_append_new(blocks,
+				      json_pack("[i,o]", s->block[i], json_number(exp(s->x[i]))));
 	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:i, s:s, s:o, s:b, s:o}", "arm",
 			 a->m->arms[s->arm].name, "family", t->family, "test", t->test, "variant",
 			 t->variant, "mode", s->threads ? "threads" : "processes", "tasks",
 			 s->tasks, "metric", a->m->metrics[s->metric].name, "value",
-			 number(series_rate(s)), "anchor", s->anchor, "blocks", blocks);
+			 json_number(series_rate(s)), "anchor", s->anchor, "blocks", blocks);
 }
 
 int report_json(FILE *f, const struct analysis *a)
@@ -102,7 +99,7 @@ int report_json(FILE *f, const struct analysis *a)
 	o = json_pack("{s:i, s:s, s:s, s:s, s:s, s:s, s:b, s:b, s:o, s:o, s:I, s:o, s:o}", "format",
 		      1, "plan", m->plan, "hostname", m->hostname, "kernel", m->kernel, "cpu_model",
 		      m->cpu_model, "seed", m->seed, "quick", m->quick, "complete",
-		      m->ended && !m->interrupted, "margin", number(m->margin), "cells", cells,
+		      m->ended && !m->interrupted, "margin", json_number(m->margin), "cells", cells,
 		      "damaged_lines", (json_int_t)m->damaged_lines, "compare", compares, "series",
 		      series);
 	if (!o)

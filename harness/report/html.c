@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/analysis/agreement.h"
 #include "harness/report/format.h"
 #include "harness/report/svg.h"
 
@@ -64,22 +65,10 @@ const struct pub_row *page_published(const struct page *p, const struct row *r)
 {
 	const struct mcompare *c = &p->m->compares[r->compare];
 	const struct marm *with = &p->m->arms[c->with];
-	int sockets = 1;
 
 	if (!p->pub || r->threads || p->m->arms[c->base].npartitions != 1 || with->npartitions != 2)
 		return NULL;
-	/* Partitions in different packages are the two-socket experiment. */
-	for (size_t i = 0;
-	     i < p->m->ncpus && with->partitions[0].ncpus && with->partitions[1].ncpus; i++) {
-		const struct mcpu *cpu = &p->m->cpus[i];
-
-		for (size_t k = 0; k < p->m->ncpus; k++)
-			if (cpu->cpu == with->partitions[0].cpus[0] &&
-			    p->m->cpus[k].cpu == with->partitions[1].cpus[0] &&
-			    cpu->package != p->m->cpus[k].package)
-				sockets = 2;
-	}
-	return published_row(p->pub, p->m->tests[r->test].test, sockets);
+	return published_row(p->pub, p->m->tests[r->test].test, sockets_used(p->m, r->compare));
 }
 
 static void put_fact(FILE *f, const char *name, const char *value)

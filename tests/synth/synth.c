@@ -15,6 +15,7 @@ const struct synth synth_default = {
 	.control_share = 1,
 	.correlation = 0.5,
 	.nature = "native",
+	.kernel = "7.0.0",
 	.fresh = true,
 	.cpus = 48,
 	.margin = 0.03,
@@ -69,11 +70,11 @@ static void put_run(FILE *f, const struct synth *s)
 
 	fprintf(f,
 		"{\"event\":\"run\",\"format\":1,\"version\":\"synthetic\",\"plan\":\"synthetic\","
-		"\"seed\":\"%llu\",\"quick\":false,\"hostname\":\"nowhere\",\"kernel\":\"0\","
+		"\"seed\":\"%llu\",\"quick\":false,\"hostname\":\"nowhere\",\"kernel\":\"%s\","
 		"\"cpu_model\":\"synthetic\",\"arch\":\"none\",\"topology\":{\"packages\":2,"
 		"\"nodes\":2,"
 		"\"llcs\":2,\"cores\":%d,\"cpus\":%d},\"cpus\":[",
-		(unsigned long long)s->seed, s->cpus, s->cpus);
+		(unsigned long long)s->seed, s->kernel, s->cpus, s->cpus);
 	for (int i = 0; i < s->cpus; i++)
 		fprintf(f,
 			"%s{\"cpu\":%d,\"phys\":%d,\"package\":%d,\"node\":%d,\"llc\":%d,\"core\":%"

@@ -37,6 +37,7 @@ struct synth {
 	double slow_boot; /* the probability of a boot that is 6 % slow */
 	double sample_drift; /* over the window, as a share */
 	const char *nature; /* "native" */
+	const char *kernel; /* release of the running kernel */
 	bool fresh;
 	bool per_task; /* counts of each task and sample, as a real run has them */
 	int cpus;
