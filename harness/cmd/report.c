@@ -3,12 +3,14 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "harness/analysis/analysis.h"
 #include "harness/analysis/published.h"
 #include "harness/cmd/cmd.h"
 #include "harness/cmd/paths.h"
+#include "harness/report/files.h"
 #include "harness/report/report.h"
 
 enum format {
@@ -21,20 +23,26 @@ enum format {
 struct options {
 	enum format format;
 	struct text_options text;
-	const char *output;
+	const char *output, *plots;
 	const char *results;
+	bool no_files;
 };
 
 enum {
 	OPT_JSON = 256,
 	OPT_CSV,
-	OPT_HTML
+	OPT_HTML,
+	OPT_NO_FILES,
+	OPT_PLOTS
 };
 
 static const struct argp_option argp_options[] = {
 	{"json", OPT_JSON, NULL, 0, "Print one JSON object", 0},
 	{"csv", OPT_CSV, NULL, 0, "Print one CSV line a row", 0},
-	{"html", OPT_HTML, NULL, 0, "Write one HTML page (default file: RESULTS/report.html)", 0},
+	{"html", OPT_HTML, NULL, 0, "Print one HTML page", 0},
+	{"no-files", OPT_NO_FILES, NULL, 0,
+	 "Do not write report.html, report.json and report.csv into RESULTS", 0},
+	{"plots", OPT_PLOTS, "DIR", 0, "Write the data of every plot and gnuplot scripts into DIR", 0},
 	{"all", 'a', NULL, 0, "Show every metric of every test", 0},
 	{"output", 'o', "FILE", 0, "Write to FILE instead of standard output", 0},
 	{0},
@@ -53,6 +61,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_HTML:
 		o->format = FORMAT_HTML;
+		return 0;
+	case OPT_NO_FILES:
+		o->no_files = true;
+		return 0;
+	case OPT_PLOTS:
+		o->plots = arg;
 		return 0;
 	case 'a':
 		o->text.all = true;
@@ -77,26 +91,27 @@ static const struct argp argp = {
 	.options = argp_options,
 	.parser = parse,
 	.args_doc = "RESULTS",
-	.doc = "Computes the comparison again from the events stored in the folder RESULTS.",
+	.doc = "Computes the comparison again from the events stored in the folder RESULTS, prints "
+	       "it, and "
+	       "writes report.html, report.json and report.csv there.",
 };
 
 /* The published figures stand beside our own where they are installed; a page goes without. */
-static int print_html(FILE *f, const struct analysis *a)
+static void load_published(struct published **pub)
 {
-	cleanup_published struct published *pub = NULL;
 	cleanup_free char *path = NULL;
 	struct err e = ERR_INIT;
 
 	if (find_data(&path, "results/published/published.json", &e) == 0)
-		published_read(&pub, path, &e);
-	return report_html(f, a, pub);
+		published_read(pub, path, &e);
 }
 
-static int print(FILE *f, const struct analysis *a, const struct options *o)
+static int print(FILE *f, const struct analysis *a, const struct published *pub,
+		 const struct options *o)
 {
 	switch (o->format) {
 	case FORMAT_HTML:
-		return print_html(f, a);
+		return report_html(f, a, pub);
 	case FORMAT_JSON:
 		return report_json(f, a);
 	case FORMAT_CSV:
@@ -106,47 +121,62 @@ static int print(FILE *f, const struct analysis *a, const struct options *o)
 	}
 }
 
-static int open_output(FILE **file, const struct options *o, struct err *e)
+static int print_one(const struct analysis *a, const struct published *pub, const struct options *o,
+		     struct err *e)
 {
-	cleanup_free char *path = NULL;
-
-	if (asprintf(&path, o->output ? "%s" : "%s/report.html",
-		     o->output ? o->output : o->results) < 0) {
-		path = NULL;
-		return err_set(e, ENOMEM, "no memory");
-	}
-	*file = fopen(path, "we");
-	return *file ? 0 : err_sys(e, "%s", path);
-}
-
-static int report(const struct options *o, struct err *e)
-{
-	cleanup_model struct model *m = NULL;
-	cleanup_analysis struct analysis *a = NULL;
 	cleanup_file FILE *file = NULL;
 	FILE *f = stdout;
 	int ret;
 
-	ret = model_read(&m, o->results, e);
-	if (ret < 0)
-		return ret;
-	ret = analyse(&a, m, e);
-	if (ret < 0)
-		return ret;
-	if (o->output || o->format == FORMAT_HTML) {
-		ret = open_output(&file, o, e);
-		if (ret < 0)
-			return ret;
-		f = file;
+	if (o->output) {
+		f = file = fopen(o->output, "we");
+		if (!file)
+			return err_sys(e, "%s", o->output);
 	}
-	ret = print(f, a, o);
+	ret = print(f, a, pub, o);
 	if (ret == 0 && fflush(f) == EOF)
 		ret = -errno;
 	if (ret < 0)
 		return err_set(e, ret, "cannot write the report: %s", strerror(-ret));
-	if (o->format == FORMAT_HTML && !o->output)
-		printf("%s/report.html\n", o->results);
 	return 0;
+}
+
+/* report.html and its like into the folder, if it is one; that it cannot be written is no failure. */
+static void write_files(const struct analysis *a, const struct published *pub,
+			const struct options *o)
+{
+	struct err e = ERR_INIT;
+	struct stat st;
+
+	if (stat(o->results, &st) < 0 || !S_ISDIR(st.st_mode))
+		return;
+	if (report_files(a, pub, o->results, &e) < 0)
+		fprintf(stderr, "mksplit report: %s\n", e.text);
+	else
+		printf("\nalso as %s/report.html, report.json, report.csv\n", o->results);
+}
+
+static int report(const struct options *o, struct err *e)
+{
+	cleanup_published struct published *pub = NULL;
+	cleanup_model struct model *m = NULL;
+	cleanup_analysis struct analysis *a = NULL;
+	int ret = model_read(&m, o->results, e);
+
+	if (ret == 0)
+		ret = analyse(&a, m, e);
+	if (ret < 0)
+		return ret;
+	load_published(&pub);
+	if (o->plots) {
+		ret = report_plots(a, o->plots, e);
+		if (ret < 0)
+			return err_wrap(e, "plots");
+	}
+	ret = print_one(a, pub, o, e);
+	if (ret == 0 && o->format == FORMAT_TEXT && !o->output && !o->no_files)
+		write_files(a, pub, o);
+	return ret;
 }
 
 int cmd_report(int argc, char **argv)
