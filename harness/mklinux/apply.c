@@ -121,7 +121,7 @@ static void keep(const struct mk_host *h, const struct mk_blob *b, const char *n
 /* The one write(2) that a blob is. Returns 0 or a negative errno; *cut for a short one. */
 static int write_once(const struct root *root, const char *path, const struct mk_blob *b, bool *cut)
 {
-	cleanup_close int fd = openat(root->fd, path + 1, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+	cleanup_close int fd = root_open_file(root, O_WRONLY | O_NOFOLLOW, "%s", path);
 	ssize_t n;
 
 	*cut = false;

@@ -82,12 +82,6 @@ int mk_mount(const struct root *root, struct err *e)
 	return 0;
 }
 
-/* The path below the root: root_read() is for text, and a tree has NULs. */
-static int open_at(const struct root *root, const char *path)
-{
-	return openat(root->fd, path + 1, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-}
-
 /* To the end: the file's size says nothing. */
 static int read_tree(int fd, char **data, size_t *len)
 {
@@ -122,7 +116,7 @@ static int read_tree(int fd, char **data, size_t *len)
 
 static int tree_at(const struct root *root, const char *path, struct mk_tree *t, struct err *e)
 {
-	cleanup_close int fd = open_at(root, path);
+	cleanup_close int fd = root_open_file(root, O_RDONLY | O_NOFOLLOW, "%s", path);
 	cleanup_free char *data = NULL;
 	size_t len = 0;
 	int rc;
