@@ -91,9 +91,15 @@ int measure_go(struct measure *m, struct err *e)
 	ret = journal_open(&journal, e);
 	if (ret < 0)
 		return ret;
-	ret = m->resume
-		      ? store_open(&store, m->resume, e)
-		      : store_create(&store, "results", m->output, m->plan->name, m->plan->text, e);
+	m->care.quiet = m->quiet;
+	ret = care_begin(&m->care, &m->root, &m->topology, m->plan, e);
+	if (ret == 0)
+		ret = m->resume ? store_open(&store, m->resume, e)
+				: store_create(&store, "results", m->output, m->plan->name,
+					       m->plan->text, e);
+	m->care.store = store;
+	if (ret == 0)
+		ret = care_tune(&m->care, &m->topology, m->plan, journal, e);
 	if (ret == 0) {
 		m->results = strdup(store_dir(store));
 		if (!m->quiet)
@@ -105,6 +111,8 @@ int measure_go(struct measure *m, struct err *e)
 		*e = undo;
 		ret = err_wrap(e, "putting the machine back");
 	}
+	care_end(&m->care);
+	m->care.store = NULL;
 	store_close(&store);
 	return ret;
 }

@@ -3,6 +3,7 @@
 #define MKSPLIT_CMD_MEASURE_H
 
 #include "common/cleanup.h"
+#include "harness/cmd/care.h"
 #include "harness/machine/root.h"
 #include "harness/machine/topology.h"
 #include "harness/plan/catalog.h"
@@ -21,12 +22,13 @@ struct measure {
 	const char *output; /* results folder to make, or NULL for results/NAME_HOST_UTC */
 	const char *resume; /* results folder to go on with, or NULL */
 	bool quiet, verbose, hold_on_failure;
+	struct care care;
 
 	char *results; /* the folder that was written, once there is one */
 	struct session_totals totals;
 };
 
-#define MEASURE_INIT ((struct measure){.root = ROOT_INIT})
+#define MEASURE_INIT ((struct measure){.root = ROOT_INIT, .care = CARE_INIT})
 
 /* Looks at the machine and at mksplit-bench. */
 int measure_open(struct measure *m, struct err *e);

@@ -18,6 +18,7 @@ struct options {
 	bool quick, quiet, verbose, hold;
 	bool have_seed;
 	uint64_t seed;
+	struct care care;
 };
 
 enum {
@@ -35,6 +36,7 @@ static const struct argp_option argp_options[] = {
 	{"quiet", 'q', NULL, 0, "Nothing but what goes wrong, and the report", 0},
 	{"verbose", 'v', NULL, 0, "Every step and every cell", 0},
 	{"hold-on-failure", OPT_HOLD, NULL, 0, "Leave a failed arm up until Ctrl-C, to look at it", 0},
+	CARE_OPTIONS,
 	{0},
 };
 
@@ -83,7 +85,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 				   "--quick with it");
 		return 0;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return care_parse(&o->care, key, arg, state);
 	}
 }
 
@@ -153,7 +155,7 @@ static int print_report(const char *results, struct err *e)
 int cmd_run(int argc, char **argv)
 {
 	cleanup_measure struct measure m = MEASURE_INIT;
-	struct options o = {0};
+	struct options o = {.care = CARE_INIT};
 	struct err e = ERR_INIT;
 	int ret;
 
@@ -162,6 +164,7 @@ int cmd_run(int argc, char **argv)
 	m.command = argv[0];
 	m.output = o.output;
 	m.resume = o.resume;
+	m.care = o.care;
 	m.quiet = o.quiet;
 	m.verbose = o.verbose;
 	m.hold_on_failure = o.hold;

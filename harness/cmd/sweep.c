@@ -22,6 +22,7 @@ struct options {
 	const char *tasks, *modes, *cpus, *backend, *output, *interval, *warmup;
 	long samples;
 	bool quiet, verbose;
+	struct care care;
 };
 
 enum {
@@ -40,6 +41,7 @@ static const struct argp_option argp_options[] = {
 	{"backend", 'b', "NAME", 0, "host, container or qemu (default: host)", 0},
 	{"output", 'o', "DIR", 0, "Make DIR the results folder (default: results/sweep_HOST_UTC)", 0},
 	{"quiet", 'q', NULL, 0, "Nothing but what goes wrong, and the curves", 0},
+	CARE_OPTIONS,
 	{"verbose", 'v', NULL, 0, "Every step and every cell", 0},
 	{0},
 };
@@ -91,7 +93,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		argp_usage(state);
 		return EINVAL;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return care_parse(&o->care, key, arg, state);
 	}
 }
 
@@ -182,6 +184,7 @@ int cmd_sweep(int argc, char **argv)
 	cleanup_measure struct measure m = MEASURE_INIT;
 	cleanup_free char *text = NULL;
 	struct options o = {
+		.care = CARE_INIT,
 		.tasks = "1-all",
 		.modes = "processes",
 		.samples = 5,
@@ -199,6 +202,7 @@ int cmd_sweep(int argc, char **argv)
 		return EXIT_USAGE;
 	m.command = argv[0];
 	m.output = o.output;
+	m.care = o.care;
 	m.quiet = o.quiet;
 	m.verbose = o.verbose;
 	ret = measure_open(&m, &e);

@@ -9,7 +9,7 @@ MKSPLIT=${MKSPLIT:-$BUILD/harness/mksplit}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cat >"$work/plan.json" <<-'PLAN'
-	{ "format": 1, "name": "kill", "quiet": "none",
+	{ "format": 1, "name": "kill", "quiet": "none", "ignore": [ "idle", "guests", "sleep" ],
 	  "arms": [ { "name": "a", "backend": "host", "partitions": [ { "name": "host", "host": true, "cpus": "all[0]" } ] } ],
 	  "tests": [ { "test": "getppid1" }, { "test": "unlink1" } ], "tasks": "1",
 	  "measure": { "warmup": "10ms", "samples": 2, "interval": "20ms", "guard": "10ms" }, "blocks": 2 }

@@ -8,7 +8,7 @@ MKSPLIT=${MKSPLIT:-$BUILD/harness/mksplit}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cat >"$work/plan.json" <<-'PLAN'
-	{ "format": 1, "name": "null", "quiet": "none",
+	{ "format": 1, "name": "null", "quiet": "none", "ignore": [ "idle", "guests", "sleep" ],
 	  "arms": [
 	    { "name": "a", "backend": "host", "partitions": [ { "name": "host", "host": true, "cpus": "all[0]" } ] },
 	    { "name": "b", "backend": "host", "partitions": [ { "name": "host", "host": true, "cpus": "all[0]" } ] } ],
