@@ -129,7 +129,9 @@ static int plot_ratios(const struct analysis *a, size_t compare, const char *dir
 	fprintf(script, "set terminal svg size 640,%d noenhanced\nset output '%s.svg'\nset title ",
 		480, name);
 	put_quoted(script, title);
-	fprintf(script, " noenhanced\nset logscale x\nset xlabel 'ratio'\nset ytics ()\n");
+	fprintf(script, " noenhanced\nset logscale x\nset autoscale xfix\nset xtics (0.25, 0.5, "
+			"0.75, 1, 1.5, 2, 3, 4, "
+			"6, 8)\nset xlabel 'ratio'\nset ytics ()\n");
 	fprintf(data, "# row ratio low high test\n");
 	for (size_t i = 0; i < a->nrows; i++) {
 		const struct row *r = &a->rows[i];
