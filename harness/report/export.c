@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "harness/report/format.h"
 #include "harness/report/json_number.h"
 #include "harness/report/report.h"
 
@@ -104,10 +105,24 @@ int report_json(FILE *f, const struct analysis *a)
 		      series);
 	if (!o)
 		return -ENOMEM;
-	ret = json_dumpf(o, f, JSON_INDENT(1) | JSON_REAL_PRECISION(9));
+	ret = json_dumpf(o, f, JSON_INDENT(1) | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(9));
 	json_decref(o);
 	fputc('\n', f);
 	return ret < 0 || ferror(f) ? -EIO : 0;
+}
+
+/* Quotes doubled; no control characters, since CSV may be printed to a terminal. */
+static void clean(FILE *f, const char *s)
+{
+	cleanup_free char *plain = malloc(strlen(s) + 1);
+
+	if (!plain)
+		return;
+	for (s = clean_text(plain, strlen(s) + 1, s); *s; s++) {
+		if (*s == '"')
+			fputc('"', f);
+		fputc(*s, f);
+	}
 }
 
 /* RFC 4180: quoted where it has to be, quotes doubled. */
@@ -117,17 +132,13 @@ static void csv_text(FILE *f, const char *s)
 	bool formula = s[0] && strchr("=+-@\t\r", s[0]);
 
 	if (!formula && !strpbrk(s, ",\"\r\n")) {
-		fputs(s, f);
+		clean(f, s);
 		return;
 	}
 	fputc('"', f);
 	if (formula)
 		fputc('\'', f);
-	for (; *s; s++) {
-		if (*s == '"')
-			fputc('"', f);
-		fputc(*s, f);
-	}
+	clean(f, s);
 	fputc('"', f);
 }
 

@@ -181,7 +181,7 @@ int reproduction_json(FILE *f, const struct reproduction *r, const struct analys
 		      (json_int_t)r->effects, "kendall_tau", json_number(r->tau), "rows", rows);
 	if (!o)
 		return -ENOMEM;
-	ret = json_dumpf(o, f, JSON_INDENT(1) | JSON_REAL_PRECISION(9));
+	ret = json_dumpf(o, f, JSON_INDENT(1) | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(9));
 	json_decref(o);
 	fputc('\n', f);
 	return ret < 0 || ferror(f) ? -EIO : 0;

@@ -70,7 +70,7 @@ int versus_json(FILE *f, const struct versus *v, const struct analysis *a, const
 		      "obstacles", obstacles, "rows", rows);
 	if (!o)
 		return -ENOMEM;
-	ret = json_dumpf(o, f, JSON_INDENT(1) | JSON_REAL_PRECISION(9));
+	ret = json_dumpf(o, f, JSON_INDENT(1) | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(9));
 	json_decref(o);
 	fputc('\n', f);
 	return ret < 0 || ferror(f) ? -EIO : 0;

@@ -268,6 +268,51 @@ static void test_null_runs(void **state)
 	assert_true(decided > RUNS);
 }
 
+/*
+ * Wherever the truth lies outside the margin by three half-widths of the interval, or inside by as
+ * much, the verdict is right.
+ */
+static void test_clear_truths(void **state)
+{
+	enum {
+		RUNS = 300
+	};
+	static const int eight[] = {8};
+	/* Half-widths come out as 0.34 %: the truths lie 1.03 % to either side of the margin's ends. */
+	static const struct synth_test tests[] = {
+		{"getppid1", .control = true, .ratio = 1, .anchor = 1, .rate = 1e7},
+		{"unlink1", .primary = true, .ratio = 1.0407, .anchor = 1, .rate = 4e5},
+		{"rename1", .primary = true, .ratio = 1.0195, .anchor = 1, .rate = 8e5},
+		{"open1", .primary = true, .ratio = 0.9601, .anchor = 1, .rate = 2e6},
+		{"brk1", .primary = true, .ratio = 0.98, .anchor = 1, .rate = 9e6},
+	};
+	static const enum verdict right[] = {VERDICT_SAME, VERDICT_FASTER, VERDICT_SAME,
+					     VERDICT_SLOWER, VERDICT_SAME};
+	struct synth s = quiet(tests, 5);
+	double half = 0;
+	int wrong = 0;
+
+	s.tasks = eight;
+	s.ntasks = 1;
+	s.samples = 4;
+	s.sd_repetition = 0.001;
+	for (int i = 0; i < RUNS; i++) {
+		struct found x;
+
+		s.seed = 70000 + i;
+		x = measure(&s);
+		assert_int_equal(x.a->nrows, 5);
+		for (size_t k = 0; k < x.a->nrows; k++) {
+			half += interval_half(interval_mean(&x.a->rows[k].d, 0.95)) / (5 * RUNS);
+			wrong += x.a->rows[k].verdict != right[x.a->rows[k].test];
+		}
+		forget(&x);
+	}
+	print_message("%d verdicts, half-width %.2f %%: %d wrong\n", 5 * RUNS, 100 * half, wrong);
+	assert_true(half > 0.003 && half < 0.0045);
+	assert_true(wrong <= 5 * RUNS / 100);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -276,6 +321,7 @@ int main(void)
 		cmocka_unit_test(test_each_control_gates_alone),
 		cmocka_unit_test(test_no_verdict),
 		cmocka_unit_test(test_first_line),
+		cmocka_unit_test(test_clear_truths),
 		cmocka_unit_test(test_null_runs),
 	};
 
