@@ -9,19 +9,21 @@
 #include "harness/cmd/doctor_print.h"
 #include "harness/cmd/paths.h"
 #include "harness/machine/dump.h"
+#include "harness/payload/doctor.h"
 
 /* How long idle time is watched: what a run asks for too. */
 #define IDLE_MS 2000
 
 struct options {
-	const char *sysroot, *dump;
+	const char *kernel, *sysroot, *dump;
 	bool json;
 };
 
 enum {
 	OPT_SYSROOT = 256,
 	OPT_DUMP,
-	OPT_JSON
+	OPT_JSON,
+	OPT_KERNEL
 };
 
 static const struct argp_option argp_options[] = {
@@ -29,6 +31,8 @@ static const struct argp_option argp_options[] = {
 	{"dump", OPT_DUMP, "FILE", 0,
 	 "Write what is read of /proc and /sys into FILE (.tar.gz), for --sysroot elsewhere", 0},
 	{"json", OPT_JSON, NULL, 0, "Print one JSON object", 0},
+	{"kernel", OPT_KERNEL, "FILE", 0,
+	 "Look at a kernel image alone: can a multikernel host load it?", 0},
 	{0},
 };
 
@@ -45,6 +49,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_JSON:
 		o->json = true;
+		return 0;
+	case OPT_KERNEL:
+		o->kernel = arg;
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -122,6 +129,23 @@ static int examine(const struct options *o, const struct root *root, struct err 
 	return rc < 0 || fflush(stdout) != 0 ? err_sys(e, "standard output") : 0;
 }
 
+/* 0 for an image that can be loaded, -ENOEXEC for one that is refused, with the reason printed. */
+static int look_at_kernel(const char *path, struct err *e)
+{
+	struct check_results c = {0};
+	int rc = doctor_kernel_image(&c, path, e);
+
+	for (int i = 0; i < c.n; i++) {
+		printf("%s: %s\n", check_status_name(c.v[i].status), c.v[i].value);
+		if (c.v[i].advice)
+			printf("      %s\n", c.v[i].advice);
+		if (c.v[i].status == CHECK_FAIL)
+			rc = err_set(e, ENOEXEC, "%s cannot be loaded", path);
+	}
+	check_results_free(&c);
+	return rc;
+}
+
 static int dump(const struct options *o, const struct root *root, struct err *e)
 {
 	int n = dump_machine(root, o->dump, e);
@@ -140,6 +164,8 @@ int cmd_doctor(int argc, char **argv)
 	int rc;
 
 	argp_parse(&argp, argc, argv, 0, NULL, &o);
+	if (o.kernel)
+		return look_at_kernel(o.kernel, &e) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 	rc = root_open(&root, o.sysroot, &e);
 	if (rc == 0)
 		rc = o.dump ? dump(&o, &root, &e) : examine(&o, &root, &e);

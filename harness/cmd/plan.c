@@ -7,12 +7,13 @@
 
 #include "harness/cmd/cmd.h"
 #include "harness/cmd/paths.h"
+#include "harness/cmd/plan_overlays.h"
 #include "harness/cmd/plan_print.h"
 #include "harness/cmd/plan_steps.h"
 #include "harness/plan/catalog.h"
 
 struct options {
-	const char *plan, *sysroot;
+	const char *plan, *sysroot, *overlays;
 	struct plan_options plan_options;
 	bool json;
 };
@@ -21,7 +22,8 @@ enum {
 	OPT_SYSROOT = 256,
 	OPT_SEED,
 	OPT_QUICK,
-	OPT_JSON
+	OPT_JSON,
+	OPT_OVERLAYS
 };
 
 static const struct argp_option argp_options[] = {
@@ -29,6 +31,8 @@ static const struct argp_option argp_options[] = {
 	{"seed", OPT_SEED, "N", 0, "Draw the order of arms and tests from this seed", 0},
 	{"quick", OPT_QUICK, NULL, 0, "One block with short samples", 0},
 	{"json", OPT_JSON, NULL, 0, "Print one JSON object", 0},
+	{"overlays", OPT_OVERLAYS, "DIR", 0,
+	 "Write every device tree that a run would write into DIR, as .dtbo and as .dts", 0},
 	{0},
 };
 
@@ -53,6 +57,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_JSON:
 		o->json = true;
+		return 0;
+	case OPT_OVERLAYS:
+		o->overlays = arg;
 		return 0;
 	case ARGP_KEY_ARG:
 		if (o->plan)
@@ -115,6 +122,12 @@ static int show(const struct options *o, struct err *e)
 	v.steps = plan_steps(p, &t, &root, bench);
 	if (!v.steps)
 		return err_set(e, ENOMEM, "no memory");
+	if (o->overlays)
+		rc = plan_overlays(o->overlays, p, v.steps, e);
+	if (rc < 0) {
+		json_decref(v.steps);
+		return rc;
+	}
 	rc = o->json ? plan_print_json(&v, stdout) : plan_print_text(&v, stdout);
 	json_decref(v.steps);
 	if (rc < 0 || fflush(stdout) != 0)

@@ -112,6 +112,7 @@ static void keep(const struct mk_host *h, const struct mk_blob *b, const char *n
 	struct err e = ERR_INIT;
 
 	mk_say(h, "write %zu bytes: %s", b->len, name);
+	mk_say_tree(h, name, b->data, b->len);
 	if (!h->blobs || asprintf(&path, "%s/%s.dtbo", h->blobs, name) < 0)
 		return;
 	if (replace_file(path, b->data, b->len, 0644, &e))

@@ -40,9 +40,17 @@ static int prepare(struct backend *b, struct err *e)
 	rc = rc ? rc : mk_detect(&o->detection, &o->host, true, e);
 	rc = rc ? rc : mk_check_generation(&o->detection, e);
 	rc = rc ? rc : mk_take_pool(b, e);
+	rc = rc ? rc : mk_rehearse(b, e);
 	if (rc || cpumask_weight(&o->pool.home) == 0)
 		return rc;
 	return mk_move_cpus(b, &o->pool.home, true, e);
+}
+
+/* As `mksplit try` asks in the plan that it makes. */
+static bool wants_transcript(const struct plan *p)
+{
+	return p && p->narms && p->arms[0].settings &&
+	       json_is_true(json_object_get(p->arms[0].settings, "transcript"));
 }
 
 static void mk_close(struct backend *b)
@@ -72,6 +80,7 @@ static int mk_open(struct backend *b, struct err *e)
 	o->host.say = say;
 	o->host.say_arg = b;
 	o->host.last_tx = -1;
+	o->host.transcript = wants_transcript(b->env.plan);
 	if (b->env.results_dir && asprintf(&blobs, "%s/blobs", b->env.results_dir) >= 0) {
 		mkdir(blobs, 0755);
 		o->host.blobs = blobs;

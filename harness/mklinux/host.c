@@ -14,6 +14,7 @@
 
 #include "common/cleanup.h"
 #include "harness/mklinux/abi.h"
+#include "harness/mklinux/dts.h"
 #include "harness/mklinux/explain.h"
 
 /* Readings of an instance's tree before a torn one is an error. */
@@ -114,9 +115,24 @@ static int read_tree(int fd, char **data, size_t *len)
 	return 0;
 }
 
-static int tree_at(const struct root *root, const char *path, struct mk_tree *t, struct err *e)
+/* A tree in a transcript: as source where libfdt takes it, in hexadecimal digits otherwise. */
+void mk_say_tree(const struct mk_host *h, const char *what, const void *data, size_t len)
 {
-	cleanup_close int fd = root_open_file(root, O_RDONLY | O_NOFOLLOW, "%s", path);
+	cleanup_free char *text = NULL;
+
+	if (!h->transcript || !h->say)
+		return;
+	text = dts_of(data, len);
+	if (!text)
+		text = hex_of(data, len);
+	mk_say(h, "%s, %zu bytes:", what, len);
+	if (text)
+		h->say(h->say_arg, text);
+}
+
+static int tree_at(const struct mk_host *h, const char *path, struct mk_tree *t, struct err *e)
+{
+	cleanup_close int fd = root_open_file(h->root, O_RDONLY | O_NOFOLLOW, "%s", path);
 	cleanup_free char *data = NULL;
 	size_t len = 0;
 	int rc;
@@ -126,6 +142,7 @@ static int tree_at(const struct root *root, const char *path, struct mk_tree *t,
 	rc = read_tree(fd, &data, &len);
 	if (rc)
 		return err_set(e, rc, "cannot read %s: %s", path, strerror(-rc));
+	mk_say_tree(h, path, data, len);
 	if (len == 0) { /* what some releases give before there is a baseline */
 		mk_tree_free(t);
 		return 0;
@@ -136,7 +153,7 @@ static int tree_at(const struct root *root, const char *path, struct mk_tree *t,
 
 int mk_read_root(const struct mk_host *h, struct mk_tree *t, struct err *e)
 {
-	return tree_at(h->root, MK_FS_PATH "/device_tree", t, e);
+	return tree_at(h, MK_FS_PATH "/device_tree", t, e);
 }
 
 int mk_read_instance(const struct mk_host *h, const char *name, struct mk_tree *t, struct err *e)
@@ -149,7 +166,7 @@ int mk_read_instance(const struct mk_host *h, const char *name, struct mk_tree *
 	snprintf(path, sizeof(path), MK_FS_PATH "/instances/%s/device_tree", name);
 	for (int i = 0; i < TORN_TRIES; i++) {
 		*e = ERR_INIT;
-		rc = tree_at(h->root, path, t, e);
+		rc = tree_at(h, path, t, e);
 		if (rc != -EBADMSG)
 			break;
 		usleep(10000);

@@ -30,11 +30,15 @@ struct mk_host {
 	/* A line for transcripts and --verbose, or NULL. */
 	void (*say)(void *arg, const char *line);
 	void *say_arg;
+	bool transcript; /* says every tree that is written or read, as source */
 };
 
 /* token: a word of letters and digits that is unique to this run. */
 void mk_host_init(struct mk_host *h, const struct root *root, const char *token);
 void mk_say(const struct mk_host *h, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Into a transcript, if there is one. */
+void mk_say_tree(const struct mk_host *h, const char *what, const void *data, size_t len);
 
 /* "/proc/filesystems" has it; it is mounted (and statfs agrees, on the real root). */
 bool mk_is_multikernel(const struct root *root);

@@ -36,6 +36,7 @@ struct mk_own {
 	struct mk_kernels kernels;
 	struct mk_live *live; /* one a partition */
 	bool overlay_applied;
+	bool rehearsing; /* CPUs stay in the pool between this and the first arm */
 };
 
 static inline struct mk_own *mk_own(const struct backend *b)
@@ -45,6 +46,9 @@ static inline struct mk_own *mk_own(const struct backend *b)
 
 /* harness/payload: the archive that carries the agent as /init, written to fd. */
 int initramfs_write(int fd, const char *init, struct err *e);
+
+/* rehearse.c: one CPU and one block of memory up to the agent's hello and back. */
+int mk_rehearse(struct backend *b, struct err *e);
 
 /* steps.c */
 int mk_plan(struct backend *b, const struct layout *is, const struct layout *want,

@@ -269,7 +269,7 @@ static int plan_down(struct builder *w, struct err *e)
 			add(w, STEP_REMOVE, i, NULL, NULL,
 			    "remove instance \"%s\": its CPUs and memory return to the pool", name);
 		}
-	return o->pool_taken ? add_moves(w, NULL, e) : 0;
+	return o->pool_taken && !o->rehearsing ? add_moves(w, NULL, e) : 0;
 }
 
 void mk_forget_arm(struct mk_own *o)

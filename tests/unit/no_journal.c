@@ -7,6 +7,7 @@
 #include "harness/backend/backend.h"
 #include "harness/cmd/paths.h"
 #include "harness/mklinux/own.h"
+#include "harness/session/link.h"
 
 void steps_free(struct steps *s)
 {
@@ -47,4 +48,28 @@ int initramfs_write(int fd, const char *init, struct err *e)
 int find_data(char **path, const char *name, struct err *e)
 {
 	return -1;
+}
+
+int link_open(struct link **l, int fd, const char *name, FILE *console, struct err *e)
+{
+	fail_msg("a link in a dry run");
+	return -1;
+}
+
+int link_hello(struct link *l, const char *token, int lease_s, int timeout_ms,
+	       int (*alive)(void *arg, struct err *e), void *arg, struct err *e)
+{
+	fail_msg("a link in a dry run");
+	return -1;
+}
+
+int link_ask(struct link *l, char *reply, size_t size, int timeout_ms, struct err *e,
+	     const char *fmt, ...)
+{
+	fail_msg("a link in a dry run");
+	return -1;
+}
+
+void link_close(struct link **l)
+{
 }
