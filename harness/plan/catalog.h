@@ -23,9 +23,18 @@ struct catalog {
 	int ntests;
 };
 
-/* Runs the binary. */
-int catalog_load(struct catalog **c, const char *bench_path, struct err *e);
+/*
+ * The format, of which other keys are ignored; sizes are bytes, and what is absent is 0:
+ *
+ *	{"tests": [{"family": "scale", "test": "mmap1", "summary": "...",
+ *		    "modes": ["processes", "threads"],
+ *		    "needs": {"memory": 0, "memory_per_task": 0, "tmpfs": 0, "tmpfs_per_task": 0,
+ *			      "mapping": 134217728}}]}
+ */
 int catalog_parse(struct catalog **c, const char *json, size_t len, struct err *e);
+
+/* Runs the binary with "list --json". */
+int catalog_load(struct catalog **c, const char *bench_path, struct err *e);
 void catalog_free(struct catalog **c);
 #define cleanup_catalog cleanup(catalog_free)
 

@@ -298,6 +298,43 @@ static int warn_kinds(const struct loader *l, struct err *e)
 	return 0;
 }
 
+/* CPUs that the scheduler leaves alone are not like the others. */
+static int warn_isolated(const struct loader *l, struct err *e)
+{
+	const struct {
+		const struct cpumask *mask;
+		const char *name;
+	} sorts[] = {{&l->t->isolated, "isolated"}, {&l->t->nohz_full, "nohz_full"}};
+
+	for (int g = 0; g < l->p->ngroups; g++)
+		for (size_t i = 0; i < sizeof(sorts) / sizeof(sorts[0]); i++) {
+			const struct cpumask *usable = &l->p->groups[g].usable;
+			int rc;
+
+			if (!cpumask_intersects(usable, sorts[i].mask) ||
+			    cpumask_subset(usable, sorts[i].mask))
+				continue;
+			rc = plan_warn(l->p, e,
+				       "some of the CPUs that carry tasks are %s, others are not",
+				       sorts[i].name);
+			if (rc < 0)
+				return rc;
+		}
+	return 0;
+}
+
+/* A CPU quota stops the tasks of agents on this kernel when it is used up. */
+static int warn_quota(const struct loader *l, struct err *e)
+{
+	if (l->t->quota == 0)
+		return 0;
+	return plan_warn(l->p, e,
+			 "a control group limits this process to %.2f CPUs' worth of time; tasks "
+			 "are stopped "
+			 "when it is used up",
+			 l->t->quota);
+}
+
 /* Hash sizes and commit batches follow the memory a CPU. */
 static int warn_memory(const struct loader *l, struct err *e)
 {
@@ -338,6 +375,10 @@ int load_groups(const struct loader *l, struct err *e)
 		rc = check_usable(l, e);
 	if (rc == 0)
 		rc = warn_kinds(l, e);
+	if (rc == 0)
+		rc = warn_isolated(l, e);
+	if (rc == 0)
+		rc = warn_quota(l, e);
 	if (rc == 0)
 		rc = warn_memory(l, e);
 	return rc;

@@ -9,8 +9,8 @@
 
 #include "harness/plan/placement.h"
 
-/* A curve of more points says no more, and bounds what a plan can cost. */
-#define MAX_TASK_COUNTS 512
+/* Every count of the largest machine Linux has run on; bounds what a plan can cost. */
+#define MAX_TASK_COUNTS 4096
 
 static int no_memory(struct err *e)
 {
@@ -135,13 +135,24 @@ static int too_many(const struct at *at, struct err *e)
 	return at_error(at, e, "more than %d task counts", MAX_TASK_COUNTS);
 }
 
-static int add_range(const struct at *at, const char **p, int **tasks, int *n, struct err *e)
+static bool take_word(const char **p, const char *word)
+{
+	size_t n = strlen(word);
+
+	if (strncmp(*p, word, n) != 0)
+		return false;
+	*p += n;
+	return true;
+}
+
+/* "4", "1-8", "1-all" */
+static int add_range(const struct at *at, const char **p, int all, int **tasks, int *n, struct err *e)
 {
 	int first = parse_count(at, p, e), last = first;
 
 	if (first > 0 && **p == '-') {
 		(*p)++;
-		last = parse_count(at, p, e);
+		last = take_word(p, "all") ? all : parse_count(at, p, e);
 	}
 	if (first < 0 || last < 0)
 		return -EINVAL;
@@ -153,16 +164,6 @@ static int add_range(const struct at *at, const char **p, int **tasks, int *n, s
 		if (tasks_add(tasks, n, i) < 0)
 			return no_memory(e);
 	return 0;
-}
-
-static bool take_word(const char **p, const char *word)
-{
-	size_t n = strlen(word);
-
-	if (strncmp(*p, word, n) != 0)
-		return false;
-	*p += n;
-	return true;
 }
 
 static int parse_text(const struct loader *l, const struct at *at, const char *p, int **tasks,
@@ -179,7 +180,7 @@ static int parse_text(const struct loader *l, const struct at *at, const char *p
 		else if (take_word(&p, "sweep"))
 			rc = tasks_sweep(l->p, group, l->t, tasks, n, e);
 		else
-			rc = add_range(at, &p, tasks, n, e);
+			rc = add_range(at, &p, usable, tasks, n, e);
 		if (rc < 0)
 			return rc;
 		if (*n > MAX_TASK_COUNTS)

@@ -5,8 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "config.h"
+#include "harness/plan/catalog.h"
 #include "harness/plan/schedule.h"
 #include "tests/unit/fake_machine.h"
 
@@ -320,6 +323,168 @@ static void test_keys_unique(void **state)
 	free(keys);
 }
 
+static void test_task_counts(void **state)
+{
+	static const struct {
+		const char *text;
+		int n, first, last;
+	} counts[] = {{"'1-all'", 8, 1, 8},
+		      {"'all'", 1, 8, 8},
+		      {"'8,2,2,1-3'", 4, 1, 8},
+		      {"3", 1, 3, 3},
+		      {"'6-all,1'", 4, 1, 8}};
+
+	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+		cleanup_plan struct plan *p = load("'2,8'", counts[i].text, NULL);
+		const struct plan_test *test = &p->tests[1];
+
+		assert_int_equal(test->ntasks, counts[i].n);
+		assert_int_equal(test->tasks[0], counts[i].first);
+		assert_int_equal(test->tasks[test->ntasks - 1], counts[i].last);
+		for (int k = 1; k < test->ntasks; k++)
+			assert_true(test->tasks[k] > test->tasks[k - 1]);
+	}
+}
+
+/*
+ * A sweep has the powers of two, both sides of each edge (here the second package, and second
+ * threads), and everything.
+ */
+static void test_sweep(void **state)
+{
+	struct topology saved = t;
+	cleanup_plan struct plan *p = NULL;
+	static const char text[] =
+		"{\"format\":1,\"name\":\"x\",\"quiet\":\"none\",\"tasks\":\"sweep\",\"arms\":["
+		"{\"name\":\"a\",\"backend\":\"host\",\"partitions\":[{\"name\":\"h\",\"cpus\":"
+		"\"all\"}]}],\"tests\":[{\"test\":\"t\"}]}";
+	static const int expect[] = {1, 2, 4, 6, 7, 8, 12, 13, 16, 24};
+	struct err e = ERR_INIT;
+
+	machine(&t, 2, 6, 2);
+	if (plan_parse(&p, "x.json", text, strlen(text), &t, NULL, NULL, &e) < 0)
+		fail_msg("%s", e.text);
+	assert_int_equal(p->tests[0].ntasks, sizeof(expect) / sizeof(expect[0]));
+	assert_memory_equal(p->tests[0].tasks, expect, sizeof(expect));
+	topology_free(&t);
+	t = saved;
+}
+
+static const char catalog_text[] =
+	"{\"tests\":[{\"family\":\"scale\",\"test\":\"getppid1\",\"more\":1},"
+	"{\"family\":\"scale\",\"test\":\"unlink1\",\"modes\":[\"processes\"],"
+	"\"needs\":{\"memory\":%llu,\"tmpfs_per_task\":%llu,\"mapping\":%llu}},"
+	"{\"family\":\"scale\",\"test\":\"rename1\",\"modes\":[\"processes\",\"threads\"]}]}";
+
+static void with_needs(unsigned long long memory, unsigned long long tmpfs,
+		       unsigned long long mapping, const char *edited, const char *why,
+		       const char *warning)
+{
+	cleanup_free char *text = edit(edited ? "'rename1'" : NULL, edited), *list = NULL;
+	cleanup_catalog struct catalog *c = NULL;
+	cleanup_plan struct plan *p = NULL;
+	struct err e = ERR_INIT;
+	int rc;
+
+	assert_true(asprintf(&list, catalog_text, memory, tmpfs, mapping) > 0);
+	if (catalog_parse(&c, list, strlen(list), &e) < 0)
+		fail_msg("%s", e.text);
+	rc = plan_parse(&p, "x.json", text, strlen(text), &t, c, NULL, &e);
+	if (why) {
+		assert_true(rc < 0);
+		if (!strstr(e.text, why))
+			fail_msg("\"%s\" should have said \"%s\"", e.text, why);
+		return;
+	}
+	if (rc < 0)
+		fail_msg("%s", e.text);
+	for (int i = 0; warning && i < p->nwarnings; i++)
+		if (strstr(p->warnings[i], warning))
+			return;
+	assert_null(warning);
+}
+
+/* Arms of 4 GiB, and of 2 GiB + 1 GiB with four tasks each. */
+static void test_needs(void **state)
+{
+	const unsigned long long mib = 1 << 20;
+
+	with_needs(0, 0, 0, NULL, NULL, NULL);
+	with_needs(900 * mib, 0, 0, NULL, NULL, NULL);
+	with_needs(1000 * mib, 0, 0, NULL,
+		   "tests[1]: unlink1 with 4 tasks needs 1000 MiB of memory in partition \"east\" "
+		   "of arm "
+		   "\"two\", which has 969 MiB (1024 less what the kernel keeps)",
+		   NULL);
+	with_needs(0, 130 * mib, 0,
+		   NULL, "needs 520 MiB of files in partition \"east\" of arm \"two\", whose tmpfs has 484 MiB",
+		   NULL);
+	/* A quarter of the memory a CPU: 64 MiB in the smaller kernel. */
+	with_needs(
+		0, 0, 128 * mib, NULL, NULL,
+		"unlink1 maps 128 MiB at once, more than the commit batch of partition \"east\"");
+	with_needs(0, 0, 0, "'nothing9'", "tests[2].test: there is no test \"nothing9\"", NULL);
+	with_needs(0, 0, 0, "'rename1', 'family': 'latency'", "there is no test \"rename1\"", NULL);
+	with_needs(UINT64_C(1) << 60, UINT64_C(1) << 60, 0, NULL, "needs", NULL);
+}
+
+static void test_catalog_refused(void **state)
+{
+	static const char *const bad[] = {"",
+					  "[]",
+					  "{}",
+					  "{\"tests\":{}}",
+					  "{\"tests\":[{}]}",
+					  "{\"tests\":[{\"family\":\"scale\"}]}",
+					  "{\"tests\":[{\"family\":\"a\",\"test\":\"b\","
+					  "\"needs\":{\"memory\":-1}}]}"};
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		struct catalog *c = NULL;
+		struct err e = ERR_INIT;
+
+		assert_true(catalog_parse(&c, bad[i], strlen(bad[i]), &e) < 0);
+		assert_null(c);
+		assert_non_null(strstr(e.text, "list of tests"));
+	}
+}
+
+/* A program that says what the benchmark binary would. */
+static int load_from(const char *script, struct err *e)
+{
+	char file[] = "/tmp/mksplit-bench-XXXXXX";
+	struct catalog *c = NULL;
+	int fd = mkstemp(file), rc;
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, script, strlen(script)), (ssize_t)strlen(script));
+	assert_int_equal(fchmod(fd, 0700), 0);
+	close(fd);
+	rc = catalog_load(&c, file, e);
+	if (rc == 0)
+		assert_non_null(catalog_find(c, "scale", "x"));
+	catalog_free(&c);
+	unlink(file);
+	return rc;
+}
+
+static void test_catalog_load(void **state)
+{
+	struct catalog *c = NULL;
+	struct err e = ERR_INIT;
+
+	assert_int_equal(
+		load_from("#!/bin/sh\n[ \"$*\" = 'list --json' ] && echo '{\"tests\":[{\"family\":"
+			  "\"scale\",\"test\":\"x\"}]}'\n",
+			  &e),
+		0);
+	assert_true(load_from("#!/bin/sh\necho '{}'; exit 3\n", &e) < 0);
+	assert_non_null(strstr(e.text, "failed (status 0x300)"));
+	assert_true(load_from("#!/bin/sh\necho nonsense\n", &e) < 0);
+	assert_true(catalog_load(&c, "/nonexistent/bench", &e) < 0);
+	assert_non_null(strstr(e.text, "cannot run /nonexistent/bench"));
+}
+
 static void test_machine_wishes(void **state)
 {
 	cleanup_plan struct plan *p =
@@ -412,11 +577,21 @@ static void test_demo(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_read),   cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_smt),    cmocka_unit_test(test_schedule),
-		cmocka_unit_test(test_order),  cmocka_unit_test(test_keys_unique),
-		cmocka_unit_test(test_quick),  cmocka_unit_test(test_machine_wishes),
-		cmocka_unit_test(test_locale), cmocka_unit_test(test_large),
+		cmocka_unit_test(test_read),
+		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_smt),
+		cmocka_unit_test(test_schedule),
+		cmocka_unit_test(test_order),
+		cmocka_unit_test(test_keys_unique),
+		cmocka_unit_test(test_quick),
+		cmocka_unit_test(test_task_counts),
+		cmocka_unit_test(test_sweep),
+		cmocka_unit_test(test_needs),
+		cmocka_unit_test(test_catalog_refused),
+		cmocka_unit_test(test_catalog_load),
+		cmocka_unit_test(test_machine_wishes),
+		cmocka_unit_test(test_locale),
+		cmocka_unit_test(test_large),
 		cmocka_unit_test(test_demo),
 	};
 
