@@ -71,6 +71,16 @@ const struct pub_row *page_published(const struct page *p, const struct row *r)
 	return published_row(p->pub, p->m->tests[r->test].test, sockets_used(p->m, r->compare));
 }
 
+double page_published_ratio(const struct page *p, const struct row *r)
+{
+	const struct pub_row *pub = page_published(p, r);
+	const struct pub_comparison *c = pub ? published_comparison(p->pub, pub->comparison) : NULL;
+
+	if (!c || c->tasks != r->tasks || p->a->pairings[r->compare].no_evidence)
+		return NAN;
+	return pub->ratio;
+}
+
 static void put_fact(FILE *f, const char *name, const char *value)
 {
 	if (value[0])
@@ -162,8 +172,9 @@ int html_method(struct page *p)
 int report_html(FILE *f, const struct analysis *a, const struct published *pub)
 {
 	static int (*const parts[])(struct page *) = {
-		html_score,    html_gates,    html_curves, html_blocks,	     html_machine,
-		html_timeline, html_problems, html_rows,   html_environment, html_method,
+		html_score,  html_gates,       html_published, html_curves,
+		html_blocks, html_machine,     html_timeline,  html_problems,
+		html_rows,   html_environment, html_method,
 	};
 	struct page p = {.f = f, .a = a, .m = a->m, .pub = pub};
 	int ret;

@@ -22,6 +22,7 @@ struct page {
 
 int html_score(struct page *p);
 int html_gates(struct page *p);
+int html_published(struct page *p);
 int html_curves(struct page *p);
 int html_blocks(struct page *p);
 int html_rows(struct page *p);
@@ -42,8 +43,12 @@ void put_html(FILE *f, const char *fmt, ...) __attribute__((format(printf, 2, 3)
 /* <td> with a number that is already formatted. */
 void put_td(FILE *f, const char *css, const char *text);
 
-/* The published row that a row of ours is measured against, or NULL. */
+/*
+ * The published row of a test, or NULL; its ratio is only to be shown beside ours where
+ * page_published_ratio() is a number: on real CPUs at the published task count.
+ */
 const struct pub_row *page_published(const struct page *p, const struct row *r);
+double page_published_ratio(const struct page *p, const struct row *r);
 
 /* The mark of a verdict: class of its colour. */
 const char *verdict_class(enum verdict v);

@@ -203,7 +203,8 @@ static int put_noise(struct page *p)
 		"%.2f %%",
 		n, x.next_samples, x.next_repetitions, 100 * x.sd_block_ratio);
 	if (x.blocks_for_2_percent)
-		fprintf(f, ": %zu blocks give an interval of &plusmn;2 %%.", x.blocks_for_2_percent);
+		fprintf(f, ": %zu blocks give an interval of &plusmn;2&nbsp;%%.",
+			x.blocks_for_2_percent);
 	fputs("</p></figure></section>\n", f);
 	return 0;
 }

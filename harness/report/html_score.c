@@ -143,7 +143,7 @@ static void put_ratio_cell(FILE *f, const char *css, const struct estimate *d)
 	fputs("</td>", f);
 }
 
-static void put_score_row(struct page *p, const struct row *r, const struct scale *s)
+static void put_score_row(struct page *p, const struct row *r, const struct scale *s, bool rings)
 {
 	const struct pub_row *pub = page_published(p, r);
 	const char *unit = p->m->metrics[r->metric].unit;
@@ -155,15 +155,15 @@ static void put_score_row(struct page *p, const struct row *r, const struct scal
 	fprintf(f, "<td class=\"wide\">%d</td>", r->tasks);
 	put_td(f, "wide", format_value(number, r->base_rate, unit));
 	put_td(f, "wide", format_value(number, r->with_rate, unit));
-	put_forest(f, p->m, s, &r->d, pub ? pub->ratio : NAN, dot_class(r->verdict));
+	put_forest(f, p->m, s, &r->d, page_published_ratio(p, r), dot_class(r->verdict));
 	put_ratio_cell(f, "", &r->d);
 	put_td(f, "wide", format_mean(number, &r->anchor));
 	put_html(f, "<td class=\"l\"><span class=\"%s\"", verdict_class(r->verdict));
 	if (r->why[0])
 		put_html(f, " title=\"%s\"", r->why);
 	put_html(f, ">%s</span></td>", row_verdict_text(r, verdict, sizeof(verdict)));
-	if (p->pub)
-		put_td(f, "wide", format_ratio(number, pub ? pub->ratio : NAN));
+	if (rings)
+		put_td(f, "wide", format_ratio(number, page_published_ratio(p, r)));
 	fputs("</tr>\n", f);
 }
 
@@ -205,6 +205,7 @@ static int put_score(struct page *p, size_t compare)
 	const char *base = p->m->arms[c->base].name, *with = p->m->arms[c->with].name;
 	struct scale s = start_scale(p->m);
 	cleanup_free const struct row **rows = NULL;
+	bool rings = false;
 	FILE *f = p->f;
 	size_t n;
 
@@ -214,10 +215,9 @@ static int put_score(struct page *p, size_t compare)
 	if (n == 0)
 		return 0;
 	for (size_t i = 0; i < n; i++) {
-		const struct pub_row *pub = page_published(p, rows[i]);
-
 		widen_by(&s, &rows[i]->d);
-		widen(&s, pub ? pub->ratio : NAN);
+		widen(&s, page_published_ratio(p, rows[i]));
+		rings = rings || isfinite(page_published_ratio(p, rows[i]));
 	}
 	pad_scale(&s);
 	put_html(f, "<section><h2>%s against %s</h2>", with, base);
@@ -225,7 +225,7 @@ static int put_score(struct page *p, size_t compare)
 		 "<p class=\"note\">Each test at the largest task count that both arms have. "
 		 "Square and "
 		 "line: ratio with its 95 %% interval. Shaded: the margin.%s</p>",
-		 p->pub ? " Ring: the published ratio, from another machine and kernel." : "");
+		 rings ? " Ring: the published ratio, from another machine and kernel." : "");
 	put_html(f,
 		 "<div class=\"card scroll\" tabindex=\"0\" role=\"region\" "
 		 "aria-label=\"Scoreboard of %s "
@@ -239,13 +239,13 @@ static int put_score(struct page *p, size_t compare)
 	fputs("<th scope=\"col\">Ratio</th><th scope=\"col\" class=\"wide\">One task a kernel</th>"
 	      "<th scope=\"col\" class=\"l\">Verdict</th>",
 	      f);
-	if (p->pub)
+	if (rings)
 		fputs("<th scope=\"col\" class=\"wide\">Published</th>", f);
 	fputs("</tr></thead><tbody>\n", f);
 	for (size_t i = 0; i < n; i++) {
 		if (rows[0]->family && i > 0 && rows[i - 1]->family && !rows[i]->family)
-			put_group(f, "Exploratory", p->pub != NULL);
-		put_score_row(p, rows[i], &s);
+			put_group(f, "Exploratory", rings);
+		put_score_row(p, rows[i], &s, rings);
 	}
 	fputs("</tbody></table></div></section>\n", f);
 	return 0;
