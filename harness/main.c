@@ -10,9 +10,18 @@
 #include "harness/cmd/cmd.h"
 
 static const struct command commands[] = {
+	{"doctor", cmd_doctor, "what this machine can do, and what is in the way"},
+	{"list", cmd_list, "tests, backends, or results of earlier runs"},
+	{"sweep", cmd_sweep, "one kernel, 1 to N tasks: how tests scale"},
+	{"plan", cmd_plan, "what a run would do: CPUs, steps, cells, time"},
+	{"try", cmd_try, "one mklinux kernel up and down, step by step, with a transcript"},
+	{"run", cmd_run, "the experiment"},
+	{"status", cmd_status, "which run is under way, and how far it is"},
+	{"console", cmd_console, "attach to the console of a partition"},
 	{"report", cmd_report, "the comparison, computed again from stored results"},
 	{"compare", cmd_compare, "the ratios of two runs, A and B"},
 	{"reproduce", cmd_reproduce, "a run beside what others published"},
+	{"cleanup", cmd_cleanup, "put the machine back after a crash"},
 };
 
 static const size_t ncommands = sizeof(commands) / sizeof(*commands);

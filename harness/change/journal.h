@@ -33,7 +33,10 @@ int journal_update(struct journal *j, int entry, json_t *more, struct err *e);
 /* The change is gone again (undone, or it failed without effect). */
 int journal_gone(struct journal *j, int entry, struct err *e);
 
-/* Undoes all open entries of this process, newest first, and removes the file. */
+/*
+ * Undoes all open entries of this process, newest first, and removes the file. An entry that cannot
+ * be undone does not keep the others, and stays in the file for `mksplit cleanup`.
+ */
 int journal_close(struct journal **j, struct err *e);
 
 /* How a kind of change is undone. Idempotent: twice is the same as once. */
@@ -47,8 +50,23 @@ struct undo_kind {
 		    struct err *e);
 };
 
-/* What a crashed run left: for `mksplit cleanup` and `mksplit status`. */
-int journal_cleanup(void (*say)(void *arg, const char *line), void *arg, struct err *e);
+/*
+ * All kinds this program can undo, ending with NULL: defined once by each program, since kinds
+ * belong to layers above this one.
+ */
+extern const struct undo_kind *const undo_kinds[];
+
+/*
+ * The folder for the journal and the runs' private folders, made with mode 0700 where it is missing.
+ * Somebody else's folder of that name is refused.
+ */
+int state_folder(char *path, size_t size, struct err *e);
+
+/*
+ * Undoes what a crashed run left, saying each thing it does (or would do). Nothing left is success;
+ * -EBUSY while the run is alive.
+ */
+int journal_cleanup(bool dry_run, void (*say)(void *arg, const char *line), void *arg, struct err *e);
 
 /* JSON of the running or crashed run (a new reference), NULL if there is none. */
 json_t *journal_peek(bool *alive);

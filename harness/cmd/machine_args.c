@@ -5,15 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-json_t *cpus_json(const struct cpumask *m)
-{
-	json_t *list = json_array();
-
-	cpumask_for_each(cpu, m)
-		json_array_append_new(list, json_integer(cpu));
-	return list;
-}
-
 json_t *phys_json(const struct topology *t, const int *cpus, int n)
 {
 	json_t *list = json_array();

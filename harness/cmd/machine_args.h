@@ -4,12 +4,12 @@
 
 #include <jansson.h>
 
+#include "harness/machine/cpus_json.h"
 #include "harness/machine/topology.h"
 
 /* What several subcommands print of a machine. */
 
-/* An array of the members; of their physical ids (null where one is not known). */
-json_t *cpus_json(const struct cpumask *m);
+/* An array of their physical ids (null where one is not known). */
 json_t *phys_json(const struct topology *t, const int *cpus, int n);
 
 /* "0-3,8"; physical ids as the same kind of list, "?" when one is not known. Never NULL: the

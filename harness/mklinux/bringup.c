@@ -20,6 +20,7 @@
 #include "harness/mklinux/pool.h"
 #include "harness/mklinux/record.h"
 #include "harness/payload/image.h"
+#include "harness/payload/initramfs.h"
 
 /* An agent that was told to power off does so at once; one that hangs never does. */
 #define OFF_PATIENCE_MS 3000

@@ -44,9 +44,6 @@ static inline struct mk_own *mk_own(const struct backend *b)
 	return b->own;
 }
 
-/* harness/payload: the archive that carries the agent as /init, written to fd. */
-int initramfs_write(int fd, const char *init, struct err *e);
-
 /* rehearse.c: one CPU and one block of memory up to the agent's hello and back. */
 int mk_rehearse(struct backend *b, struct err *e);
 

@@ -179,15 +179,6 @@ static int connect_member(struct up *u, struct member *m, struct err *e)
 	return ret;
 }
 
-json_t *cpus_json(const struct cpumask *m)
-{
-	json_t *list = json_array();
-
-	cpumask_for_each(cpu, m)
-		json_array_append_new(list, json_integer(cpu));
-	return list;
-}
-
 static json_t *boot_partitions(const struct up *u)
 {
 	json_t *list = json_array();

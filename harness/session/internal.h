@@ -8,6 +8,7 @@
 
 #include "harness/backend/backend.h"
 #include "harness/results/result.h"
+#include "harness/machine/cpus_json.h"
 #include "harness/session/link.h"
 #include "harness/session/progress.h"
 #include "harness/session/session.h"
@@ -118,9 +119,6 @@ json_t *attempt_flags(const struct attempt *a);
 
 /* The run event. */
 json_t *run_event(const struct session *s);
-
-/* "[0,1]" of a set. */
-json_t *cpus_json(const struct cpumask *m);
 
 /* Seconds between two readings of clock_ns(). */
 static inline double seconds_between(int64_t from, int64_t to)
