@@ -86,10 +86,10 @@ char *doctor_verdict(const struct doctor_view *v)
 		if (!b->ready)
 			fprintf(f, "; not with %s: %s", b->ops->name, why ? why->value : b->error);
 	}
-	if (refused)
-		fprintf(f, "; first of all: %s (%s), or --ignore %s", refused->value, refused->name,
-			refused->name);
 	fputc('.', f);
+	if (refused)
+		fprintf(f, " What stops every run now: %s (or --ignore %s).", refused->value,
+			refused->name);
 	if (fclose(f) != 0) {
 		free(text);
 		return NULL;
