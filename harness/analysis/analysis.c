@@ -415,6 +415,8 @@ const char *row_verdict_text(const struct row *r, char *buf, size_t size)
 {
 	if (r->verdict == VERDICT_UNDECIDED && r->blocks_needed)
 		snprintf(buf, size, "undecided (%zu blocks)", r->blocks_needed);
+	else if (r->cause != CAUSE_UNKNOWN)
+		snprintf(buf, size, "%s: %s", verdict_name(r->verdict), cause_name(r->cause));
 	else
 		snprintf(buf, size, "%s", verdict_name(r->verdict));
 	return buf;
@@ -441,6 +443,7 @@ static int analyse_all(struct analysis *a)
 		decide(a, &a->rows[i], &margin);
 	if (adjust_families(a) < 0)
 		return -ENOMEM;
+	find_causes(a);
 	return compare_facts(a);
 }
 

@@ -2,6 +2,7 @@
 #ifndef MKSPLIT_ANALYSIS_ANALYSIS_H
 #define MKSPLIT_ANALYSIS_ANALYSIS_H
 
+#include "harness/analysis/cause.h"
 #include "harness/analysis/model.h"
 #include "harness/analysis/series.h"
 #include "harness/analysis/stats.h"
@@ -39,6 +40,8 @@ struct row {
 	char why[240]; /* reason of no verdict, confounded, undecided; "" otherwise */
 	double p; /* of the verdict's own claim; NaN where there is none */
 	double p_family; /* of "the ratio is 1", by Holm over the primary tests; NaN outside */
+	enum cause cause;
+	char cause_why[160]; /* the rule that gave it, "" while unknown */
 	size_t blocks_needed; /* to decide, 0 if it is decided or would need too many */
 
 	size_t cells, flagged, unsteady;

@@ -33,13 +33,15 @@ static json_t *row_json(const struct analysis *a, const struct row *r)
 			      t->primary);
 
 	json_object_update_new(
-		o, json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:s, s:o, s:o, s:I, s:I, s:I, "
+		o, json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:s, s:o, s:o, s:I, "
+			     "s:I, s:I, "
 			     "s:I, s:o}",
-			     "base", json_number(r->base_rate), "with", json_number(r->with_rate),
-			     "raw", ratio_json(&r->d), "one_task", ratio_json(&r->anchor),
-			     "quotient", ratio_json(&r->quotient), "normalised",
-			     ratio_json(&r->normalised), "verdict", verdict_name(r->verdict), "why",
-			     r->why, "p", json_number(r->p), "p_family", json_number(r->p_family),
+			     "cause", cause_name(r->cause), "cause_why", r->cause_why, "base",
+			     json_number(r->base_rate), "with", json_number(r->with_rate), "raw",
+			     ratio_json(&r->d), "one_task", ratio_json(&r->anchor), "quotient",
+			     ratio_json(&r->quotient), "normalised", ratio_json(&r->normalised),
+			     "verdict", verdict_name(r->verdict), "why", r->why, "p",
+			     json_number(r->p), "p_family", json_number(r->p_family),
 			     "blocks_needed", (json_int_t)r->blocks_needed, "cells",
 			     (json_int_t)r->cells, "flagged", (json_int_t)r->flagged, "unsteady",
 			     (json_int_t)r->unsteady, "imbalance", json_number(r->imbalance)));
@@ -164,7 +166,7 @@ int report_csv(FILE *f, const struct analysis *a)
 	fprintf(f, "base,with,family,test,variant,mode,tasks,metric,unit,control,primary,blocks,"
 		   "base_value,with_value,ratio,ratio_lo,ratio_hi,one_task,one_task_lo,one_task_hi,"
 		   "quotient,quotient_lo,quotient_hi,normalised,normalised_lo,normalised_hi,"
-		   "verdict,p,p_family,blocks_needed,cells,flagged,unsteady,why\n");
+		   "verdict,cause,p,p_family,blocks_needed,cells,flagged,unsteady,why\n");
 	for (size_t i = 0; i < a->nrows; i++) {
 		const struct row *r = &a->rows[i];
 		const struct mtest *t = &a->m->tests[r->test];
@@ -194,6 +196,8 @@ int report_csv(FILE *f, const struct analysis *a)
 		csv_ratio(f, &r->normalised);
 		fputc(',', f);
 		csv_text(f, verdict_name(r->verdict));
+		fputc(',', f);
+		csv_text(f, cause_name(r->cause));
 		csv_number(f, r->p);
 		csv_number(f, r->p_family);
 		fprintf(f, ",%zu,%zu,%zu,%zu,", r->blocks_needed, r->cells, r->flagged, r->unsteady);

@@ -161,7 +161,10 @@ static void put_score_row(struct page *p, const struct row *r, const struct scal
 	put_html(f, "<td class=\"l\"><span class=\"%s\"", verdict_class(r->verdict));
 	if (r->why[0])
 		put_html(f, " title=\"%s\"", r->why);
-	put_html(f, ">%s</span></td>", row_verdict_text(r, verdict, sizeof(verdict)));
+	put_html(f, ">%s</span>", row_verdict_text(r, verdict, sizeof(verdict)));
+	if (r->cause_why[0])
+		put_html(f, "<span class=\"ci\">%s</span>", r->cause_why);
+	fputs("</td>", f);
 	if (rings)
 		put_td(f, "wide", format_ratio(number, page_published_ratio(p, r)));
 	fputs("</tr>\n", f);

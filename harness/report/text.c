@@ -169,6 +169,22 @@ static void print_reasons(FILE *f, const struct analysis *a, int compare)
 	}
 }
 
+/* The rule behind each cause. */
+static void print_causes(FILE *f, const struct analysis *a, int compare)
+{
+	for (size_t i = 0; i < a->nrows; i++) {
+		const struct row *r = &a->rows[i];
+		char label[96], text[300], clean[300];
+
+		if (r->compare != compare || r->cause == CAUSE_UNKNOWN)
+			continue;
+		mtest_label(&a->m->tests[r->test], label, sizeof(label));
+		snprintf(text, sizeof(text), "%s at %d: %s: %s", label, r->tasks,
+			 cause_name(r->cause), r->cause_why);
+		fprintf(f, "%s\n", clean_text(clean, sizeof(clean), text));
+	}
+}
+
 static void print_facts(FILE *f, const struct analysis *a, int compare)
 {
 	for (size_t i = 0; i < a->nfacts; i++) {
@@ -213,6 +229,7 @@ static void print_compare(FILE *f, const struct analysis *a, int compare,
 		return;
 	}
 	print_reasons(f, a, compare);
+	print_causes(f, a, compare);
 	print_facts(f, a, compare);
 }
 

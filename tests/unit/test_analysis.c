@@ -268,6 +268,95 @@ static void test_null_runs(void **state)
 	assert_true(decided > RUNS);
 }
 
+/* Arms single and split, and each again with a setting changed: rates of one test, by mode. */
+struct variation {
+	const char *setting, *value;
+	double ratio, ratio_varied, ratio_processes;
+	bool threads;
+};
+
+static void put_rate(FILE *f, const char *arm, int block, bool threads, double rate)
+{
+	/* A little noise, the same in every arm but for its sign. */
+	double noise = (block % 3 - 1) * 0.002 * (arm[1] == 'p' ? 1 : -1);
+
+	fprintf(f,
+		"{\"event\":\"cell\",\"key\":\"%s/%d/"
+		"%d\",\"block\":%d,\"arm\":\"%s\",\"family\":\"scale\","
+		"\"test\":\"open1\",\"variant\":\"\",\"mode\":\"%s\",\"tasks\":8,\"status\":\"ok\","
+		"\"metrics\":[{\"name\":\"ops\",\"unit\":\"1/"
+		"s\",\"better\":\"more\",\"kind\":\"rate\","
+		"\"combine\":\"sum\",\"value\":%.9g,\"partitions\":[]}]}\n",
+		arm, block, threads, block, arm, threads ? "threads" : "processes",
+		rate * exp(noise));
+}
+
+static void expect_cause(const struct variation *v, enum cause want, const char *why)
+{
+	struct err e = ERR_INIT;
+	struct found x = {0};
+	char *text = NULL;
+	size_t size = 0;
+	FILE *f = open_memstream(&text, &size);
+	const struct row *r = NULL;
+
+	fprintf(f, "{\"event\":\"run\",\"format\":1,\"arms\":[");
+	for (int i = 0; i < 4; i++)
+		fprintf(f,
+			"%s{\"name\":\"%s%s\",\"nature\":\"native\",\"fresh\":true,\"partitions\":["
+			"{}],"
+			"\"base\":\"%s\",\"setting\":\"%s\",\"value\":\"%s\"}",
+			i ? "," : "", i % 2 ? "split" : "single", i < 2 ? "" : "+x",
+			i < 2	? ""
+			: i % 2 ? "split"
+				: "single",
+			i < 2 ? "" : v->setting, i < 2 ? "" : v->value);
+	fprintf(f, "],\"compare\":[{\"base\":\"single\",\"with\":\"split\"},"
+		   "{\"base\":\"single+x\",\"with\":\"split+x\"}]}\n");
+	for (int block = 0; block < 9; block++) {
+		put_rate(f, "single", block, v->threads, 1e6);
+		put_rate(f, "split", block, v->threads, 1e6 * v->ratio);
+		put_rate(f, "single+x", block, v->threads, 1e6);
+		put_rate(f, "split+x", block, v->threads, 1e6 * v->ratio_varied);
+		if (!v->threads)
+			continue;
+		put_rate(f, "single", block, false, 1e6);
+		put_rate(f, "split", block, false, 1e6 * v->ratio_processes);
+	}
+	fclose(f);
+	f = fmemopen(text, size, "r");
+	if (model_read_stream(&x.m, f, "synthetic", &e) < 0 || analyse(&x.a, x.m, &e) < 0)
+		fail_msg("%s", e.text);
+	fclose(f);
+	free(text);
+	for (size_t i = 0; i < x.a->nrows && !r; i++)
+		if (x.a->rows[i].compare == 0 && x.a->rows[i].threads == v->threads)
+			r = &x.a->rows[i];
+	assert_non_null(r);
+	if (r->cause != want || strcmp(r->cause_why, why) != 0)
+		fail_msg("%s (%s) instead of %s (%s); %s", cause_name(r->cause), r->cause_why,
+			 cause_name(want), why, verdict_name(r->verdict));
+	forget(&x);
+}
+
+static void test_causes(void **state)
+{
+	const struct variation module = {"lsm", "off", 2.0, 1.0};
+	const struct variation wall = {"lsm", "off", 2.6, 2.2};
+	const struct variation size = {"memory_per_cpu", "2G", 0.45, 1.0};
+	const struct variation turned = {"lsm", "off", 2.0, 0.5};
+	const struct variation none = {"lsm", "off", 1.0, 1.0};
+	const struct variation threads = {"lsm", "off", 3.0, 0.5, 1.0, .threads = true};
+
+	expect_cause(&module, CAUSE_CONFIGURATION, "gone with lsm = off");
+	expect_cause(&wall, CAUSE_STRUCTURAL, "still there with lsm = off");
+	expect_cause(&size, CAUSE_SIZING, "gone with memory_per_cpu = 2G");
+	/* The other way round under another setting is no explanation of either kind. */
+	expect_cause(&turned, CAUSE_UNKNOWN, "");
+	expect_cause(&none, CAUSE_UNKNOWN, "");
+	expect_cause(&threads, CAUSE_ADDRESS_SPACE, "there with threads, gone with processes");
+}
+
 /*
  * Wherever the truth lies outside the margin by three half-widths of the interval, or inside by as
  * much, the verdict is right.
@@ -321,6 +410,7 @@ int main(void)
 		cmocka_unit_test(test_each_control_gates_alone),
 		cmocka_unit_test(test_no_verdict),
 		cmocka_unit_test(test_first_line),
+		cmocka_unit_test(test_causes),
 		cmocka_unit_test(test_clear_truths),
 		cmocka_unit_test(test_null_runs),
 	};
