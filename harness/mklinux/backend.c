@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "common/cleanup.h"
+#include "harness/backend/nature.h"
 #include "harness/mklinux/own.h"
 
 static void say(void *arg, const char *line)
@@ -96,17 +97,9 @@ static int mk_open(struct backend *b, struct err *e)
 	return rc;
 }
 
-/* A hypervisor's CPU says so; mksim marks its machine in its own way, by the file system's source. */
 static enum nature mk_nature(struct backend *b)
 {
-	cleanup_free char *text = NULL;
-	struct err e = ERR_INIT;
-
-	if (root_exists(b->env.root, MK_FS_PATH "/.mksim") || getenv("MKSIM"))
-		return NATURE_SIMULATED;
-	if (root_read(b->env.root, &text, &e, "/proc/cpuinfo") == 0 && strstr(text, " hypervisor"))
-		return NATURE_VIRTUAL;
-	return NATURE_NATIVE;
+	return machine_nature(b->env.root);
 }
 
 static int mk_channel(struct backend *b, int partition, struct err *e)

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "harness/mklinux/tree.h"
 
 static void indent(FILE *f, int depth)
 {
@@ -93,7 +94,7 @@ char *dts_of(const void *blob, size_t len)
 	size_t size = 0;
 	FILE *f;
 
-	if (fdt_check_full(blob, len))
+	if (mk_tree_check(blob, len))
 		return NULL;
 	f = open_memstream(&text, &size);
 	if (!f)

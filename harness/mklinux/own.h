@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include "harness/backend/backend.h"
+#include "harness/backend/local.h"
 #include "harness/mklinux/abi.h"
 #include "harness/mklinux/console.h"
 #include "harness/mklinux/detect.h"
@@ -20,9 +21,8 @@ struct mk_live {
 	char *socket; /* path that serves `mksplit console`, NULL for the host's partition */
 	int64_t booted_ns; /* 0: not booted */
 	bool alone; /* a load failed in a way after which nothing may be done with it */
-	pid_t agent; /* host partition: the agent's process, 0 for none */
+	struct local_process agent; /* host partition: its process */
 	int agent_fd; /* host partition: our end of its link, -1 when given away */
-	int agent_entry;
 };
 
 struct mk_own {
@@ -71,6 +71,7 @@ char *mk_cmdline(const struct backend *b, int partition);
 /* hostagent.c: the agent of the host's own partition. */
 int mk_start_agent(struct backend *b, int partition, struct err *e);
 int mk_stop_agent(struct backend *b, int partition, struct err *e);
+void mk_end_agent(struct mk_live *l);
 
 /* useroverlay.c: {"overlay": {"apply": FILE, "undo": FILE}} of an arm's settings. */
 int mk_user_overlay_check(const struct plan_arm *arm, struct err *e);

@@ -2,7 +2,6 @@
 /* Death, panic, hang at boot and silent hang, told apart (docs/mklinux-abi.md 9.5, 9.6). */
 #include <stdio.h>
 #include <string.h>
-#include <sys/wait.h>
 
 #include "common/clock.h"
 #include "harness/mklinux/own.h"
@@ -28,22 +27,6 @@ static const char *panic_line(const char *tail, size_t *len)
 		}
 	}
 	return NULL;
-}
-
-static enum kernel_state agent_state(struct mk_live *l, char *why, size_t size)
-{
-	int status;
-
-	if (!l->agent)
-		return KERNEL_DOWN;
-	if (waitpid(l->agent, &status, WNOHANG) == l->agent) {
-		l->agent = 0;
-		snprintf(why, size, "the agent of the host's partition ended (%s %d)",
-			 WIFSIGNALED(status) ? "signal" : "status",
-			 WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
-		return KERNEL_DEAD;
-	}
-	return KERNEL_RUNNING;
 }
 
 static void stopped(const char *name, const char *status, const char *tail, char *why, size_t size)
@@ -75,7 +58,7 @@ enum kernel_state mk_state(struct backend *b, int partition, char *why, size_t s
 	if (!l)
 		return KERNEL_DOWN;
 	if (o->kernels.v[partition].partition->host)
-		return agent_state(l, why, size);
+		return local_state(&l->agent, why, size);
 	if (!l->booted_ns)
 		return KERNEL_DOWN;
 	name = o->kernels.v[partition].name;

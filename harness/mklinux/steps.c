@@ -277,8 +277,7 @@ void mk_forget_arm(struct mk_own *o)
 	for (int i = 0; o->live && i < o->kernels.n; i++) {
 		mk_console_close(&o->live[i].console);
 		free(o->live[i].socket);
-		if (o->live[i].agent_fd >= 0)
-			close(o->live[i].agent_fd);
+		mk_end_agent(&o->live[i]);
 	}
 	free(o->live);
 	o->live = NULL;

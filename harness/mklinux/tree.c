@@ -229,6 +229,16 @@ int mk_tree_parse(struct mk_tree *t, const void *blob, size_t len, struct err *e
 	return rc;
 }
 
+int mk_tree_check(const void *blob, size_t len)
+{
+	struct err e = ERR_INIT;
+	int resources, parent;
+
+	if (len < sizeof(struct fdt_header) || fdt_check_header(blob) || fdt_totalsize(blob) != len)
+		return -EBADMSG;
+	return walk(blob, &resources, &parent, &e);
+}
+
 bool mk_ids_contain(const struct phys_id *ids, size_t n, struct phys_id id)
 {
 	for (size_t i = 0; i < n; i++)

@@ -38,6 +38,12 @@ int mk_tree_parse(struct mk_tree *t, const void *blob, size_t len, struct err *e
 void mk_tree_free(struct mk_tree *t);
 #define cleanup_tree cleanup(mk_tree_free)
 
+/*
+ * 0 for a tree that can be walked without leaving it: every tag is looked at, and depth and number of
+ * nodes are bounded. A root with a name is fine. The blob has to be aligned to 8 bytes.
+ */
+int mk_tree_check(const void *blob, size_t len);
+
 /* A pool is there if and only if it has memory (2.2). */
 bool mk_tree_has_pool(const struct mk_tree *t);
 
