@@ -114,7 +114,7 @@ struct family {
 	void (*cleanup)(struct cell *c);
 };
 
-extern const struct family scale_family;
+extern const struct family boundary_family, scale_family;
 extern const struct family *const families[]; /* ends in NULL */
 
 const struct family *find_family(const char *name);

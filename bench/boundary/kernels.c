@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "bench/boundary/kernels.h"
+
+#include <stdint.h>
+
+#define FACTOR 3.0
+
+/* No vectors, no call of memcpy() or memset() in the place of a loop. */
+#ifdef __clang__
+#define SCALAR	    __attribute__((noinline))
+#define SCALAR_LOOP _Pragma("clang loop vectorize(disable) interleave(disable) unroll(disable)")
+#else
+#define SCALAR                                                                            \
+	__attribute__((noinline, optimize("no-tree-vectorize", "no-tree-loop-distribute-" \
+							       "patterns")))
+#define SCALAR_LOOP
+#endif
+#define VECTOR __attribute__((noinline))
+
+/* What was read must be seen to be used. */
+#define USE(x) __asm__ volatile("" ::"g"(x))
+
+typedef double vec __attribute__((vector_size(32), aligned(16)));
+typedef uint64_t words __attribute__((vector_size(32), aligned(16)));
+#define LANES (sizeof(vec) / sizeof(double))
+
+static SCALAR void read_scalar(double *a, double *b, double *c, size_t n)
+{
+	const uint64_t *p = (const uint64_t *)a;
+	uint64_t s0 = 0, s1 = 0, s2 = 0, s3 = 0;
+
+	SCALAR_LOOP
+	for (size_t i = 0; i + 4 <= n; i += 4) {
+		s0 ^= p[i];
+		s1 ^= p[i + 1];
+		s2 ^= p[i + 2];
+		s3 ^= p[i + 3];
+	}
+	USE(s0 ^ s1 ^ s2 ^ s3);
+}
+
+static SCALAR void write_scalar(double *a, double *b, double *c, size_t n)
+{
+	SCALAR_LOOP
+	for (size_t i = 0; i < n; i++)
+		a[i] = FACTOR;
+}
+
+static SCALAR void copy_scalar(double *a, double *b, double *c, size_t n)
+{
+	SCALAR_LOOP
+	for (size_t i = 0; i < n; i++)
+		a[i] = b[i];
+}
+
+static SCALAR void triad_scalar(double *a, double *b, double *c, size_t n)
+{
+	SCALAR_LOOP
+	for (size_t i = 0; i < n; i++)
+		a[i] = b[i] + FACTOR * c[i];
+}
+
+static VECTOR void read_vector(double *a, double *b, double *c, size_t n)
+{
+	words s0 = {0}, s1 = {0};
+
+	for (size_t i = 0; i + 2 * LANES <= n; i += 2 * LANES) {
+		s0 ^= *(const words *)(a + i);
+		s1 ^= *(const words *)(a + i + LANES);
+	}
+	s0 ^= s1;
+	USE(s0[0] ^ s0[1] ^ s0[2] ^ s0[3]);
+}
+
+static VECTOR void write_vector(double *a, double *b, double *c, size_t n)
+{
+	const vec v = {FACTOR, FACTOR, FACTOR, FACTOR};
+
+	for (size_t i = 0; i + LANES <= n; i += LANES) {
+		*(vec *)(a + i) = v;
+		__asm__ volatile("" ::: "memory");
+	}
+}
+
+static VECTOR void copy_vector(double *a, double *b, double *c, size_t n)
+{
+	for (size_t i = 0; i + LANES <= n; i += LANES) {
+		*(vec *)(a + i) = *(const vec *)(b + i);
+		__asm__ volatile("" ::: "memory");
+	}
+}
+
+static VECTOR void triad_vector(double *a, double *b, double *c, size_t n)
+{
+	for (size_t i = 0; i + LANES <= n; i += LANES)
+		*(vec *)(a + i) = *(const vec *)(b + i) + FACTOR * *(const vec *)(c + i);
+}
+
+#ifdef __SSE2__
+#include <emmintrin.h>
+
+static VECTOR void write_nt(double *a, double *b, double *c, size_t n)
+{
+	for (size_t i = 0; i + 2 <= n; i += 2)
+		_mm_stream_pd(a + i, _mm_set1_pd(FACTOR));
+	_mm_sfence();
+}
+
+static VECTOR void copy_nt(double *a, double *b, double *c, size_t n)
+{
+	for (size_t i = 0; i + 2 <= n; i += 2)
+		_mm_stream_pd(a + i, _mm_load_pd(b + i));
+	_mm_sfence();
+}
+
+static VECTOR void triad_nt(double *a, double *b, double *c, size_t n)
+{
+	for (size_t i = 0; i + 2 <= n; i += 2)
+		_mm_stream_pd(a + i, _mm_add_pd(_mm_load_pd(b + i),
+						_mm_mul_pd(_mm_set1_pd(FACTOR), _mm_load_pd(c + i))));
+	_mm_sfence();
+}
+#else
+#define write_nt NULL
+#define copy_nt	 NULL
+#define triad_nt NULL
+#endif
+
+/* The first is the default. */
+const struct kernel kernels[] = {
+	{"triad", 3, 24, triad_scalar},	 {"read", 1, 8, read_scalar},
+	{"write", 1, 8, write_scalar},	 {"copy", 2, 16, copy_scalar},
+	{"readvec", 1, 8, read_vector},	 {"writevec", 1, 8, write_vector},
+	{"copyvec", 2, 16, copy_vector}, {"triadvec", 3, 24, triad_vector},
+	{"writent", 1, 8, write_nt},	 {"copynt", 2, 16, copy_nt},
+	{"triadnt", 3, 24, triad_nt},
+};
+
+const char *const kernel_names[] = {
+	"triad",   "read",     "write",	  "copy",   "readvec", "writevec",
+	"copyvec", "triadvec", "writent", "copynt", "triadnt", NULL,
+};

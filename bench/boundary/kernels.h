@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef MKSPLIT_BENCH_BOUNDARY_KERNELS_H
+#define MKSPLIT_BENCH_BOUNDARY_KERNELS_H
+
+#include <stddef.h>
+
+/*
+ * Loops over arrays for the bandwidth test. The four published ones move 8 bytes an
+ * instruction, whatever the compiler; the vector and non-temporal ones have names of their own.
+ */
+struct kernel {
+	const char *name;
+	int arrays; /* 1 to 3, a is written (read by "read"), b and c are read */
+	int bytes; /* counted per element of 8 bytes */
+	/* n elements; NULL where the architecture has no such stores. */
+	void (*run)(double *a, double *b, double *c, size_t n);
+};
+
+extern const struct kernel kernels[];
+extern const char *const kernel_names[]; /* in the order of kernels[], ends in NULL */
+
+#endif
