@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/change/journal.h"
 #include "harness/cmd/cmd.h"
 #include "harness/cmd/doctor_print.h"
 #include "harness/cmd/paths.h"
@@ -111,6 +112,26 @@ static void view_free(struct doctor_view *v)
 	free(v->backends);
 }
 
+/* Another run, or what a crashed one left, is in the way of the next. */
+static int check_journal(struct check_results *out, struct err *e)
+{
+	bool alive = false;
+	json_t *run = journal_peek(&alive);
+	int rc;
+
+	if (!run)
+		rc = check_add(out, "journal", CHECK_PASS, NULL,
+			       "no run is under way, none has crashed");
+	else if (alive)
+		rc = check_add(out, "journal", CHECK_FAIL, "wait for it (mksplit status)",
+			       "a run is under way");
+	else
+		rc = check_add(out, "journal", CHECK_FAIL, "mksplit cleanup puts the machine back",
+			       "a run crashed and left its changes");
+	json_decref(run);
+	return rc < 0 ? err_set(e, ENOMEM, "no memory") : 0;
+}
+
 static int examine(const struct options *o, const struct root *root, struct err *e)
 {
 	cleanup_topology struct topology t = {0};
@@ -120,6 +141,8 @@ static int examine(const struct options *o, const struct root *root, struct err 
 
 	if (rc == 0)
 		rc = machine_checks_run(&env, false, &v.checks, e);
+	if (rc == 0 && root->real)
+		rc = check_journal(&v.checks, e);
 	/* Of a dump nobody can say what could run there. */
 	if (rc == 0 && root->real)
 		rc = ask_backends(&v, e);

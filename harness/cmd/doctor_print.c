@@ -88,8 +88,9 @@ char *doctor_verdict(const struct doctor_view *v)
 	}
 	fputc('.', f);
 	if (refused)
-		fprintf(f, " What stops every run now: %s (or --ignore %s).", refused->value,
-			refused->name);
+		fprintf(f, " What stops every run now: %s%s%s.", refused->value,
+			machine_check_known(refused->name) ? "; or --ignore " : "",
+			machine_check_known(refused->name) ? refused->name : "");
 	if (fclose(f) != 0) {
 		free(text);
 		return NULL;

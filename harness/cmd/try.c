@@ -98,8 +98,11 @@ static void transcribe(void *arg, const char *line)
 	const int64_t *start = arg;
 
 	if (strchr(line, '\n')) {
-		for (; *line; line += strcspn(line, "\n"), line += *line == '\n')
-			printf("           | %.*s\n", (int)strcspn(line, "\n"), line);
+		for (; *line; line += strcspn(line, "\n"), line += *line == '\n') {
+			fputs("           | ", stdout);
+			fwrite(line, 1, strcspn(line, "\n"), stdout);
+			putchar('\n');
+		}
 	} else {
 		printf("%10.3f  %s\n", (double)(clock_ns() - *start) / NSEC_PER_SEC, line);
 	}
