@@ -7,7 +7,7 @@
 
 #include "common/cleanup.h"
 
-const struct backend_ops *const backends[] = {&backend_host, &backend_mklinux, NULL};
+const struct backend_ops *const backends[] = {&backend_host, &backend_qemu, &backend_mklinux, NULL};
 
 const struct backend_ops *backend_find(const char *name)
 {

@@ -62,7 +62,7 @@ static char **marked_environment(const char *token)
 	while (environ[n])
 		n++;
 	envp = calloc(n + 2, sizeof(*envp));
-	if (!envp || asprintf(&envp[at++], UNDO_MARKER "%s", token) < 0) {
+	if (!envp || asprintf(&envp[at++], UNDO_MARKER "%s", token ? token : "") < 0) {
 		free(envp);
 		return NULL;
 	}
