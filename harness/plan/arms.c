@@ -334,6 +334,20 @@ static int check_memory(const struct loader *l, const struct at *at, const struc
 	return 0;
 }
 
+/* An arm that is another one with one setting changed: three strings, for the report. */
+static int read_varies(const struct at *at, const json_t *v, void *to, struct err *e)
+{
+	static const char *const keys[] = {"base", "setting", "value"};
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		if (!json_is_string(json_object_get(v, keys[i])))
+			return at_error(at, e, "a string \"%s\" is missing", keys[i]);
+	if (json_object_size(v) != sizeof(keys) / sizeof(keys[0]))
+		return at_error(at, e, "only base, setting and value are expected");
+	*(json_t **)to = (json_t *)v;
+	return 0;
+}
+
 static int load_arm(const struct loader *l, const struct at *at, const json_t *v,
 		    struct plan_arm *a, struct err *e)
 {
@@ -342,6 +356,7 @@ static int load_arm(const struct loader *l, const struct at *at, const json_t *v
 		{"backend", read_backend, offsetof(struct plan_arm, backend), true},
 		{"partitions", NULL, 0, true},
 		{"settings"},
+		{"varies", read_varies, offsetof(struct plan_arm, varies)},
 	};
 	struct at list = {.up = at, .key = "partitions"};
 	struct at settings = {.up = at, .key = "settings"};

@@ -14,6 +14,7 @@
 #include "harness/machine/check.h"
 #include "harness/machine/tuning.h"
 #include "harness/plan/load.h"
+#include "harness/plan/vary.h"
 
 /* A plan with a thousand tests is 100 kB. */
 #define MAX_PLAN (1UL << 20)
@@ -232,6 +233,7 @@ static const struct field plan_fields[] = {
 	{"tests", NULL, 0, true},
 	{"tasks"},
 	{"compare"},
+	{"vary"},
 };
 
 static int defaults(struct plan *p, const char *path, const char *text, size_t len, struct err *e)
@@ -293,6 +295,9 @@ int plan_parse(struct plan **out, const char *path, const char *text, size_t len
 	if (!p->json)
 		return at_error(&root, e, "line %d, column %d: %s", wrong.line, wrong.column,
 				wrong.text);
+	rc = plan_vary(p->json, &root, e);
+	if (rc < 0)
+		return rc;
 	l.plan = p->json;
 	rc = read_object(&root, p->json, plan_fields, sizeof(plan_fields) / sizeof(struct field), p,
 			 e);

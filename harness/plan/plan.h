@@ -43,6 +43,8 @@ struct plan_arm {
 	char *backend; /* "host", "container", "qemu", "mklinux" */
 	struct plan_partition *partitions;
 	int npartitions;
+	/* {"base","setting","value"}: another arm with one setting changed; borrowed, or NULL */
+	json_t *varies;
 	json_t *settings; /* backend's own and declared settings, borrowed from plan->json, or NULL */
 	int group; /* arms that comparisons connect have the same one: index into plan->groups */
 };

@@ -216,7 +216,7 @@ static json_t *arm_json(const struct session *s, int n)
 {
 	const struct plan_arm *arm = &s->env->plan->arms[n];
 	struct backend *b = s->backends[n];
-	json_t *parts = json_array();
+	json_t *parts = json_array(), *o;
 
 	for (int i = 0; i < arm->npartitions; i++) {
 		const struct plan_partition *p = &arm->partitions[i];
@@ -225,9 +225,12 @@ static json_t *arm_json(const struct session *s, int n)
 						       cpus_json(&p->cpus), "host", p->host,
 						       "memory", (json_int_t)p->memory));
 	}
-	return json_pack("{s:s,s:s,s:s,s:b,s:o}", "name", arm->name, "backend", arm->backend,
+	o = json_pack("{s:s,s:s,s:s,s:b,s:o}", "name", arm->name, "backend", arm->backend,
 			 "nature", nature_name(b->ops->nature(b)), "fresh", is_fresh(arm),
 			 "partitions", parts);
+	/* base, setting and value, where the arm is another one with one setting changed. */
+	json_object_update(o, arm->varies);
+	return o;
 }
 
 static json_t *test_json(const struct plan_test *t)
