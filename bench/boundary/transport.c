@@ -81,8 +81,11 @@ static void wake_always(struct mailbox *b)
 
 static void wake_registered(struct mailbox *b)
 {
-	atomic_thread_fence(memory_order_seq_cst);
-	if (atomic_load(&b->sleepers))
+	/*
+	 * An exchange, not a load: whichever of waker and sleeper comes second to this word sees
+	 * what the other did before it.
+	 */
+	if (atomic_fetch_add(&b->sleepers, 0))
 		futex_wake(&b->sequence);
 }
 
