@@ -132,6 +132,9 @@ static bool kills(const struct call *c, enum fault_kind kind, int step)
 	if (!fault_is(fault_at(s->options.faults, step), kind))
 		return false;
 	log_line(&s->log, "  fault %s strikes at step %d", fault_name(kind), step);
+	/* What was not done counts as a step too, or the next client would be killed at it again. */
+	if (kind == FAULT_KILL_BEFORE)
+		s->step++;
 	kill_client(c);
 	return true;
 }

@@ -5,9 +5,11 @@
 #include <fuse_lowlevel.h>
 #include <linux/fuse.h>
 #include <poll.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/mount.h>
 
+#include "sim/calls_impl.h"
 #include "sim/fault.h"
 #include "sim/kmsg.h"
 #include "sim/mktty.h"
@@ -563,6 +565,38 @@ static void write_switch(fuse_req_t req, struct vfs *f, struct file *file, const
 		fuse_reply_write(req, size);
 }
 
+/* kill-before and kill-after, for the writes that are steps. */
+static bool kills(fuse_req_t req, struct vfs *f, enum fault_kind kind, int step)
+{
+	pid_t process = task_process(fuse_req_ctx(req)->pid);
+
+	if (!fault_is(fault_at(f->sim->options.faults, step), kind))
+		return false;
+	log_line(&f->sim->log, "  fault %s strikes at step %d", fault_name(kind), step);
+	if (kind == FAULT_KILL_BEFORE)
+		f->sim->step++;
+	if (process > 1)
+		kill(process, SIGKILL);
+	return true;
+}
+
+static void write_step(fuse_req_t req, struct vfs *f, struct file *file, const char *data,
+		       size_t size, off_t off)
+{
+	int step = f->sim->step + 1;
+
+	if (kills(req, f, FAULT_KILL_BEFORE, step)) {
+		fuse_reply_err(req, EINTR);
+		return;
+	}
+	/* Sent first, so that the client never sees the answer of what is then done. */
+	kills(req, f, FAULT_KILL_AFTER, step);
+	if (file->kind == FILE_NEW)
+		write_new(req, f, data, size, off);
+	else
+		write_root(req, f, data, size);
+}
+
 static void on_write(fuse_req_t req, fuse_ino_t ino, const char *data, size_t size, off_t off,
 		     struct fuse_file_info *fi)
 {
@@ -572,10 +606,8 @@ static void on_write(fuse_req_t req, fuse_ino_t ino, const char *data, size_t si
 
 	switch (file->kind) {
 	case FILE_NEW:
-		write_new(req, f, data, size, off);
-		break;
 	case FILE_ROOT_TREE:
-		write_root(req, f, data, size);
+		write_step(req, f, file, data, size, off);
 		break;
 	case FILE_MKTTY:
 		n = mktty_write(file->tty, data, size);

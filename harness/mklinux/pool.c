@@ -107,14 +107,15 @@ int mk_pool_take(struct mk_host *h, const struct mk_pool *pool, struct err *e)
 			"this run: run `mksplit cleanup`, or have its owner give it back",
 			t.ncpus, t.nchunks);
 	rc = mk_apply(h, &r, e);
-	if (rc == -ENOMEM) {
+	/* A reported error can come with an applied change, and the reverse (16.1). */
+	if (rc == -ENOMEM && check_taken(h, pool, &ignored)) {
 		give_back_half(h, pool);
 		mk_say(h, "not enough contiguous memory: compacting, and once more");
+		ignored = ERR_INIT;
 		root_write(h->root, "1", &ignored, "/proc/sys/vm/compact_memory");
 		*e = ERR_INIT;
 		rc = mk_apply(h, &r, e);
 	}
-	/* A reported error can come with an applied change, and the reverse (16.1). */
 	ignored = ERR_INIT;
 	if (check_taken(h, pool, rc ? &ignored : e) == 0) {
 		if (rc)
