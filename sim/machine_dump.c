@@ -154,15 +154,16 @@ static int mask_of(const struct store *files, const char *path, struct cpumask *
 static int read_cpuinfo(struct machine *m, const char *text, struct err *e)
 {
 	struct machine_cpu *c = NULL;
-	struct buf info = BUF_INIT;
+	cleanup_buf struct buf info = BUF_INIT;
 
-	for (const char *line = text, *end; *line; line = *end ? end + 1 : end) {
+	for (const char *line = text, *end; *line; line = end) {
 		unsigned long long value;
 		const char *colon;
 
 		end = line + strcspn(line, "\n");
 		colon = memchr(line, ':', end - line);
 		value = colon ? strtoull(colon + 1, NULL, 10) : 0;
+		end += *end == '\n';
 		if (strncmp(line, "processor", 9) == 0 && colon) {
 			if (value >= (unsigned)m->ncpus)
 				return err_set(e, ERANGE, "/proc/cpuinfo: processor %llu", value);
@@ -170,10 +171,11 @@ static int read_cpuinfo(struct machine *m, const char *text, struct err *e)
 			c->phys = UINT64_MAX;
 		} else if (c && strncmp(line, "apicid", 6) == 0 && colon) {
 			c->phys = value;
-		} else if (c && end > line) {
-			buf_add(&info, line, end - line + (*end == '\n'));
+		} else if (c && *line != '\n') {
+			buf_add(&info, line, end - line);
 		}
-		if ((end == line || !*end) && c && info.data) {
+		if (c && (*line == '\n' || !*end)) {
+			buf_add(&info, "", 0);
 			if (info.failed)
 				return err_set(e, ENOMEM, "/proc/cpuinfo: no memory");
 			free(c->info);
@@ -182,7 +184,6 @@ static int read_cpuinfo(struct machine *m, const char *text, struct err *e)
 			c = NULL;
 		}
 	}
-	buf_free(&info);
 	return 0;
 }
 

@@ -8,6 +8,8 @@
  *   write FILE BLOB   one write(2) of the blob; prints its result
  *   tty ID [SECONDS] [WORD...]  connects, sends each word as a line once "ready" was seen,
  *                               prints what comes until SECONDS without a byte
+ *   say ID WORD                 a line of input, without reading
+ *   foreign                     kexec and reboot by other entries of the kernel
  *   kexec_load FLAGS | affinity CPU | cpus
  */
 #include <errno.h>
@@ -89,6 +91,56 @@ static int tty(int argc, char **argv)
 	return 0;
 }
 
+/* Waits for nothing: the connection would take the output away from another client. */
+static int say(const char *id, const char *word)
+{
+	int fd = open("/dev/mktty", O_RDWR);
+	char line[256];
+
+	snprintf(line, sizeof(line), "%s\n", id);
+	if (fd < 0 || write(fd, line, strlen(line)) < 0)
+		return answer(-1);
+	snprintf(line, sizeof(line), "%s\n", word);
+	return write(fd, line, strlen(line)) < 0 ? answer(-1) : 0;
+}
+
+/*
+ * reboot(2) and kexec_load(2) through the 32-bit entry and the x32 numbers. Harmless commands
+ * only, should they get through: reboot with command 0 is EINVAL for a privileged caller,
+ * kexec_load of no segments unloads nothing.
+ */
+static int foreign(void)
+{
+#ifdef __x86_64__
+	enum {
+		REBOOT_32 = 88,
+		KEXEC_32 = 283,
+		X32 = 0x40000000,
+		KEXEC_X32 = 528
+	};
+	long ret;
+
+	__asm__ volatile("int $0x80"
+			 : "=a"(ret)
+			 : "a"(REBOOT_32), "b"(0xfee1dead), "c"(672274793), "d"(0), "S"(0)
+			 : "memory");
+	if (ret != -EPERM && ret != -ENOSYS)
+		return printf("reboot by int 0x80: %ld\n", ret), 1;
+	__asm__ volatile("int $0x80"
+			 : "=a"(ret)
+			 : "a"(KEXEC_32), "b"(0), "c"(0), "d"(0), "S"(0)
+			 : "memory");
+	if (ret != -EPERM && ret != -ENOSYS)
+		return printf("kexec by int 0x80: %ld\n", ret), 1;
+	if (syscall(X32 | SYS_reboot, 0xfee1dead, 672274793, 0, NULL) != -1 ||
+	    (errno != EPERM && errno != ENOSYS))
+		return printf("x32 reboot: errno %d\n", errno), 1;
+	if (syscall(X32 | KEXEC_X32, 0, 0, NULL, 0) != -1 || (errno != EPERM && errno != ENOSYS))
+		return printf("x32 kexec: errno %d\n", errno), 1;
+#endif
+	return 0;
+}
+
 static int affinity(int cpu)
 {
 	cpu_set_t set;
@@ -141,6 +193,10 @@ int main(int argc, char **argv)
 		return write_blob(argv[2], argv[3]);
 	if (strcmp(what, "tty") == 0 && argc >= 3)
 		return tty(argc - 2, argv + 2);
+	if (strcmp(what, "say") == 0 && argc == 4)
+		return say(argv[2], argv[3]);
+	if (strcmp(what, "foreign") == 0)
+		return foreign();
 	if (strcmp(what, "affinity") == 0 && argc == 3)
 		return affinity(atoi(argv[2]));
 	fprintf(stderr, "client: unknown action %s\n", what);

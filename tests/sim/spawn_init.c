@@ -102,6 +102,8 @@ int main(void)
 		else if (strcmp(line, "flood") == 0)
 			for (int i = 0; i < 4000; i++)
 				printf("%0100d\n", i);
+		else if (strncmp(line, "later ", 6) == 0)
+			usleep(300000), printf("%s\n", line + 6);
 		else if (strcmp(line, "exit") == 0)
 			return 7;
 		else if (strcmp(line, "kexec") == 0)
