@@ -172,9 +172,9 @@ int html_method(struct page *p)
 int report_html(FILE *f, const struct analysis *a, const struct published *pub)
 {
 	static int (*const parts[])(struct page *) = {
-		html_score,  html_gates,       html_published, html_curves,
-		html_blocks, html_machine,     html_timeline,  html_problems,
-		html_rows,   html_environment, html_method,
+		html_score,    html_gates,  html_published,   html_curves,
+		html_values,   html_blocks, html_machine,     html_timeline,
+		html_problems, html_rows,   html_environment, html_method,
 	};
 	struct page p = {.f = f, .a = a, .m = a->m, .pub = pub};
 	int ret;

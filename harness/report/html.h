@@ -24,6 +24,7 @@ int html_score(struct page *p);
 int html_gates(struct page *p);
 int html_published(struct page *p);
 int html_curves(struct page *p);
+int html_values(struct page *p);
 int html_blocks(struct page *p);
 int html_rows(struct page *p);
 int html_machine(struct page *p);

@@ -10,6 +10,7 @@
 /* Inner parts of the terminal report. Each returns 0 or -ENOMEM. */
 int print_scaling(FILE *f, const struct analysis *a);
 int print_variance(FILE *f, const struct analysis *a);
+int print_values(FILE *f, const struct analysis *a);
 
 /*
  * Shares of the noise at each level, pooled over the headline rows of non-controls, and what

@@ -264,7 +264,7 @@ int report_text(FILE *f, const struct analysis *a, const struct text_options *o)
 	print_head(f, a->m);
 	for (size_t c = 0; c < a->m->ncompares; c++)
 		print_compare(f, a, c, o);
-	if (print_scaling(f, a) < 0 || print_variance(f, a) < 0)
+	if (print_scaling(f, a) < 0 || print_values(f, a) < 0 || print_variance(f, a) < 0)
 		return -ENOMEM;
 	print_failures(f, a->m);
 	if (a->m->ncompares)

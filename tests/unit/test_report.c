@@ -262,6 +262,43 @@ static void test_wis_csv(void **state)
 	forget(&x);
 }
 
+/* A latency of two partitions has no common value: each is told by itself. */
+static void test_values_of_partitions(void **state)
+{
+	static const char more[] =
+		"{\"event\":\"cell\",\"key\":\"l1\",\"block\":0,\"arm\":\"split\",\"family\":"
+		"\"boundary\","
+		"\"test\":\"memlat\",\"variant\":\"far\",\"tasks\":2,\"status\":\"ok\",\"metrics\":"
+		"[{"
+		"\"name\":\"load\",\"unit\":\"ns\",\"better\":\"less\",\"kind\":\"latency\","
+		"\"combine\":"
+		"\"each\",\"value\":null,\"partitions\":[{\"name\":\"p0\",\"value\":80},"
+		"{\"name\":\"p1\",\"value\":95}]}]}\n"
+		"{\"event\":\"cell\",\"key\":\"l2\",\"block\":1,\"arm\":\"split\",\"family\":"
+		"\"boundary\","
+		"\"test\":\"memlat\",\"variant\":\"far\",\"tasks\":2,\"status\":\"ok\",\"metrics\":"
+		"[{"
+		"\"name\":\"load\",\"unit\":\"ns\",\"better\":\"less\",\"kind\":\"latency\","
+		"\"combine\":"
+		"\"each\",\"value\":null,\"partitions\":[{\"name\":\"p0\",\"value\":125}]}]}\n";
+	const struct text_options plain = {0};
+	struct synth s = set_up();
+	struct found x = measure(&s, more);
+	cleanup_free char *text = NULL, *html = NULL;
+	size_t size = 0;
+	FILE *f = open_memstream(&text, &size);
+
+	assert_int_equal(report_text(f, x.a, &plain), 0);
+	fclose(f);
+	/* sqrt(80 * 125) */
+	assert_non_null(strstr(text, "100.0ns  80.00ns to 125.0ns in 2 cells"));
+	assert_non_null(strstr(text, "95.00ns  95.00ns to 95.00ns in 1 cells"));
+	html = html_of(x.a, NULL, &size);
+	assert_balanced(html);
+	assert_non_null(strstr(html, "memlat [far] load"));
+	forget(&x);
+}
+
 static void assert_format(const char *got, const char *want)
 {
 	assert_string_equal(got, want);
@@ -291,9 +328,13 @@ static void test_formats(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_html_is_safe),	 cmocka_unit_test(test_html_of_odd_runs),
-		cmocka_unit_test(test_terminal_is_safe), cmocka_unit_test(test_csv_and_json),
-		cmocka_unit_test(test_wis_csv),		 cmocka_unit_test(test_formats),
+		cmocka_unit_test(test_html_is_safe),
+		cmocka_unit_test(test_html_of_odd_runs),
+		cmocka_unit_test(test_terminal_is_safe),
+		cmocka_unit_test(test_csv_and_json),
+		cmocka_unit_test(test_wis_csv),
+		cmocka_unit_test(test_values_of_partitions),
+		cmocka_unit_test(test_formats),
 	};
 
 	return cmocka_run_group_tests_name("report", tests, NULL, NULL);
