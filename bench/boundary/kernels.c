@@ -5,17 +5,22 @@
 
 #define FACTOR 3.0
 
-/* No vectors, no call of memcpy() or memset() in the place of a loop. */
+/*
+ * No vectors, no call of memcpy() or memset() in the place of a loop. Loops begin on 32 bytes: one
+ * that straddles two lines of instructions was measured to write at half the rate.
+ */
 #ifdef __clang__
-#define SCALAR	    __attribute__((noinline))
+#define VECTOR	    __attribute__((noinline, aligned(64)))
+#define SCALAR	    VECTOR
 #define SCALAR_LOOP _Pragma("clang loop vectorize(disable) interleave(disable) unroll(disable)")
 #else
-#define SCALAR                                                                            \
-	__attribute__((noinline, optimize("no-tree-vectorize", "no-tree-loop-distribute-" \
-							       "patterns")))
+#define VECTOR __attribute__((noinline, aligned(64), optimize("align-loops=32")))
+#define SCALAR                                                         \
+	__attribute__((noinline, aligned(64),                          \
+		       optimize("align-loops=32", "no-tree-vectorize", \
+				"no-tree-loop-distribute-patterns")))
 #define SCALAR_LOOP
 #endif
-#define VECTOR __attribute__((noinline))
 
 /* What was read must be seen to be used. */
 #define USE(x) __asm__ volatile("" ::"g"(x))
@@ -127,17 +132,20 @@ static VECTOR void triad_nt(double *a, double *b, double *c, size_t n)
 #define triad_nt NULL
 #endif
 
-/* The first is the default. */
+/*
+ * The first is the default. The published read has two words an instruction: gcc makes pairs of
+ * its four accumulators at -O2, and the figures that are compared are of that code.
+ */
 const struct kernel kernels[] = {
-	{"triad", 3, 24, triad_scalar},	 {"read", 1, 8, read_scalar},
+	{"triad", 3, 24, triad_scalar},	 {"read", 1, 8, read_vector},
 	{"write", 1, 8, write_scalar},	 {"copy", 2, 16, copy_scalar},
-	{"readvec", 1, 8, read_vector},	 {"writevec", 1, 8, write_vector},
+	{"read8", 1, 8, read_scalar},	 {"writevec", 1, 8, write_vector},
 	{"copyvec", 2, 16, copy_vector}, {"triadvec", 3, 24, triad_vector},
 	{"writent", 1, 8, write_nt},	 {"copynt", 2, 16, copy_nt},
 	{"triadnt", 3, 24, triad_nt},
 };
 
 const char *const kernel_names[] = {
-	"triad",   "read",     "write",	  "copy",   "readvec", "writevec",
+	"triad",   "read",     "write",	  "copy",   "read8",   "writevec",
 	"copyvec", "triadvec", "writent", "copynt", "triadnt", NULL,
 };

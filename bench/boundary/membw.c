@@ -209,7 +209,7 @@ const struct boundary_test membw_test = {
 	.letters = "c:m:s:k:r:w:l:H:x",
 	.help = "  -c LIST -m NODE -s SIZE per array (128m) -w SECONDS (0.5)\n"
 		"  -k "
-		"triad|read|write|copy|readvec|writevec|copyvec|triadvec|writent|copynt|triadnt\n"
+		"triad|read|write|copy|read8|writevec|copyvec|triadvec|writent|copynt|triadnt\n"
 		"  -H system|never|thp|hugetlb  pages of the arrays (system)\n",
 	.setup = setup,
 	.repeat = repeat,
