@@ -4,8 +4,11 @@
 # stored before is the same bytes after.
 set -eu
 cd "$(dirname "$0")/../.."
+[ "${1:-}" = inside ] || exec tests/e2e/own-state tests/e2e/kill.sh inside
 BUILD=$(realpath "${BUILD:-build}")
 MKSPLIT=${MKSPLIT:-$BUILD/harness/mksplit}
+# Which loop runs does not matter here; this agent is there without a build of the benchmark.
+export MKSPLIT_BENCH=$PWD/tests/e2e/agent.py
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cat >"$work/plan.json" <<-'PLAN'
@@ -20,13 +23,12 @@ fail() {
 	exit 1
 }
 
-# What is ours on this machine: agents and runners by their executable, mounts, folders.
+# What is ours on this machine: agents by their command line, mounts, folders.
 leftovers() {
-	local exe
-	for exe in /proc/[0-9]*/exe; do
-		case $(readlink "$exe" 2>/dev/null) in
-		"$BUILD"/bench/mksplit-bench*) echo "process ${exe//[^0-9]/}" ;;
-		esac
+	local process
+	for process in /proc/[0-9]*; do
+		tr '\0' ' ' <"$process/cmdline" 2>/dev/null | grep -qF "$MKSPLIT_BENCH agent" &&
+			echo "process ${process#/proc/}"
 	done
 	grep mksplit /proc/self/mounts || true
 	ls -d /run/mksplit/run-* "${XDG_RUNTIME_DIR:-/nonexistent}"/mksplit/run-* \
@@ -48,7 +50,7 @@ cells() {
 }
 
 before=$(leftovers)
-"$MKSPLIT" run "$work/plan.json" --quiet --seed 7 --output "$work/whole" >"$work/log" 2>&1 || {
+"$MKSPLIT" run "$work/plan.json" --ignore idle --quiet --seed 7 --output "$work/whole" >"$work/log" 2>&1 || {
 	cat "$work/log"
 	exit 1
 }
@@ -61,7 +63,7 @@ while :; do
 		dir=$work/$at-$when
 		status=0
 		LD_PRELOAD=$BUILD/tests/e2e/kill-at.so KILL_AT=$at KILL_WHEN=$when \
-			"$MKSPLIT" run "$work/plan.json" --quiet --seed 7 --output "$dir" \
+			"$MKSPLIT" run "$work/plan.json" --ignore idle --quiet --seed 7 --output "$dir" \
 			>"$work/log" 2>&1 || status=$?
 		if [ $status -eq 0 ]; then
 			# It has fewer flushes than that.
@@ -81,7 +83,7 @@ while :; do
 		[ "$after" = "$before" ] || fail "left behind: $after"
 		[ -s "$dir/events.jsonl" ] || continue # killed before there was anything to resume
 		cp "$dir/events.jsonl" "$work/stored"
-		"$MKSPLIT" run --resume "$dir" --quiet >"$work/log" 2>&1 || {
+		"$MKSPLIT" run --resume "$dir" --ignore idle --quiet >"$work/log" 2>&1 || {
 			grep -q "had not begun" "$work/log" && continue
 			fail "resume: $(cat "$work/log")"
 		}

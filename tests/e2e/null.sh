@@ -3,8 +3,13 @@
 # the same, so what the analysis says about them has to be "1".
 set -eu
 cd "$(dirname "$0")/../.."
+[ "${1:-}" = inside ] || exec tests/e2e/own-state tests/e2e/null.sh inside
 BUILD=${BUILD:-build}
 MKSPLIT=${MKSPLIT:-$BUILD/harness/mksplit}
+[ -n "${MKSPLIT_BENCH:-}" ] || [ -x "$BUILD/bench/mksplit-bench" ] || {
+	echo "mksplit-bench is not built"
+	exit 77
+}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cat >"$work/plan.json" <<-'PLAN'
@@ -17,7 +22,7 @@ cat >"$work/plan.json" <<-'PLAN'
 	  "blocks": 6, "margin": "3%", "compare": [ { "base": "a", "with": "b" } ] }
 PLAN
 for seed in $(seq 1 20); do
-	"$MKSPLIT" run "$work/plan.json" --quiet --seed "$seed" --output "$work/$seed" >"$work/$seed.txt" || {
+	"$MKSPLIT" run "$work/plan.json" --ignore idle --quiet --seed "$seed" --output "$work/$seed" >"$work/$seed.txt" || {
 		cat "$work/$seed.txt"
 		exit 1
 	}
