@@ -422,6 +422,24 @@ const char *row_verdict_text(const struct row *r, char *buf, size_t size)
 	return buf;
 }
 
+bool analysis_narrow_enough(const struct analysis *a, double width)
+{
+	bool any_family = false, any = false;
+
+	for (size_t i = 0; i < a->nrows; i++)
+		any_family = any_family || a->rows[i].family;
+	for (size_t i = 0; i < a->nrows; i++) {
+		const struct row *r = &a->rows[i];
+
+		if (any_family ? !r->family : !r->headline || r->control)
+			continue;
+		any = true;
+		if (!stop_by_width(&r->d, width, STOP_MIN_BLOCKS))
+			return false;
+	}
+	return any;
+}
+
 static int analyse_all(struct analysis *a)
 {
 	const struct margin margin = margin_of(a->m->margin);

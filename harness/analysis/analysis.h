@@ -86,6 +86,13 @@ static inline void cleanup_analysisp(struct analysis **a)
 }
 #define cleanup_analysis cleanup(cleanup_analysisp)
 
+/*
+ * The early stop of docs/methodology.md: every headline row of a primary test (of any test but controls
+ * where none is primary) has at least STOP_MIN_BLOCKS blocks and a 95 % interval whose full width is
+ * at most `width` of the ratio. False where there is no such row. Where the interval lies plays no part.
+ */
+bool analysis_narrow_enough(const struct analysis *a, double width);
+
 /* "one boot only", "no evidence", ...: fits a verdict column; long form is row->why. */
 const char *row_verdict_text(const struct row *r, char *buf, size_t size);
 

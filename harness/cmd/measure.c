@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "harness/analysis/analysis.h"
 #include "harness/change/journal.h"
 #include "harness/cmd/paths.h"
 
@@ -50,6 +51,21 @@ static int make_run_dir(char *path, size_t size, struct journal *j, struct err *
 	return mkdir(path, 0700) < 0 ? err_sys(e, "%s", path) : 0;
 }
 
+/* Whether the plan's "until" is fulfilled by what is in the results folder. */
+static bool narrow_enough(void *arg, int blocks_done)
+{
+	const struct measure *m = arg;
+	cleanup_model struct model *model = NULL;
+	cleanup_analysis struct analysis *a = NULL;
+	struct err e = ERR_INIT;
+
+	if (blocks_done < STOP_MIN_BLOCKS)
+		return false;
+	if (model_read(&model, m->results, &e) < 0 || analyse(&a, model, &e) < 0)
+		return false;
+	return analysis_narrow_enough(a, m->plan->until_width);
+}
+
 static int with_store(struct measure *m, struct journal *j, const struct schedule *schedule,
 		      struct store *store, struct err *e)
 {
@@ -68,6 +84,8 @@ static int with_store(struct measure *m, struct journal *j, const struct schedul
 			.run_dir = run_dir,
 			.journal = j,
 			.store = store,
+			.enough = m->plan->until_width > 0 ? narrow_enough : NULL,
+			.enough_arg = m,
 			.resumed = m->resume != NULL,
 			.quiet = m->quiet,
 			.verbose = m->verbose,

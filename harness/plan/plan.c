@@ -170,6 +170,22 @@ static int read_blocks(const struct at *at, const json_t *v, void *to, struct er
 	return rc;
 }
 
+static const struct field until_fields[] = {
+	{"ci", read_share, offsetof(struct plan, until_width), true},
+	{"max_blocks", read_blocks, offsetof(struct plan, blocks), true},
+};
+
+/* "until" is another way to say how many blocks: as many as it takes, at most max_blocks. */
+static int read_until(const struct at *at, const json_t *v, void *to, struct err *e)
+{
+	struct plan *p = to;
+	int rc = read_object(at, v, until_fields, sizeof(until_fields) / sizeof(struct field), p, e);
+
+	if (rc == 0 && !(p->until_width > 0 && p->until_width < 1))
+		return at_error(at, e, "ci: a width lies between 0 and 100 %%");
+	return rc;
+}
+
 static int read_margin(const struct at *at, const json_t *v, void *to, struct err *e)
 {
 	int rc = read_share(at, v, to, e);
@@ -221,6 +237,7 @@ static const struct field plan_fields[] = {
 	{"description", read_string, offsetof(struct plan, description)},
 	{"seed", read_seed, offsetof(struct plan, seed)},
 	{"blocks", read_blocks, offsetof(struct plan, blocks)},
+	{"until", read_until, 0},
 	{"margin", read_margin, offsetof(struct plan, margin)},
 	{"allow_smt_split", read_bool, offsetof(struct plan, allow_smt_split)},
 	{"measure", read_measure, 0},
@@ -268,6 +285,7 @@ static void apply_options(struct plan *p, const struct plan_options *o)
 		return;
 	p->quick = true;
 	p->blocks = 1;
+	p->until_width = 0;
 	p->repetitions = 1;
 	p->samples = (int)at_most(p->samples, 3);
 	p->interval_ns = at_most(p->interval_ns, 200 * NSEC_PER_MSEC);

@@ -112,6 +112,7 @@ struct plan {
 	int64_t interval_ns; /* length of a window */
 	int64_t warmup_ns;
 	int64_t guard_ns; /* run before the first window and behind the last */
+	double until_width; /* stop early at this full width of the 95 % intervals, 0.04 is 4 %; 0: never */
 	double margin; /* delta of controls, anchors, verdicts: 0.03 is 3 % */
 	uint64_t seed;
 	bool quick; /* one block, short samples: marked in every output */

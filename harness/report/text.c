@@ -29,6 +29,12 @@ static void print_state(FILE *f, const struct model *m)
 		fprintf(f, "The run has no end: it was killed or still goes on (run --resume).\n");
 	else if (m->interrupted)
 		fprintf(f, "The run was interrupted (run --resume goes on with it).\n");
+	for (size_t i = 0; i < m->nnotes; i++) {
+		char text[300];
+
+		if (strcmp(m->notes[i].kind, "note") == 0)
+			fprintf(f, "Note: %s\n", clean_text(text, sizeof(text), m->notes[i].text));
+	}
 	if (m->damaged_lines)
 		fprintf(f, "%zu damaged lines in events.jsonl were skipped.\n", m->damaged_lines);
 }

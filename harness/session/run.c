@@ -192,11 +192,31 @@ static int run_boot(struct session *s, const struct boot *boot, struct err *e)
 	return ret;
 }
 
+/* A block is done: is that enough? Says so in the events when it is. */
+static bool enough(struct session *s, int blocks_done)
+{
+	struct err e = ERR_INIT;
+	char text[120];
+
+	if (!s->env->enough || !s->env->enough(s->env->enough_arg, blocks_done))
+		return false;
+	snprintf(text, sizeof(text), "stopped after %d blocks: the intervals are narrow enough",
+		 blocks_done);
+	progress_say(s->progress, false, "%s", text);
+	/* The run is over in any case; without its note it only looks shorter. */
+	if (store_event(s->env->store, json_pack("{s:s,s:s}", "event", "note", "text", text), &e) < 0)
+		progress_say(s->progress, true, "%s", e.text);
+	return true;
+}
+
 static int work_off(struct session *s, struct err *e)
 {
 	const struct schedule *schedule = s->env->schedule;
 
 	for (int i = 0; i < schedule->nboots; i++) {
+		if (i > 0 && schedule->boots[i].block != schedule->boots[i - 1].block &&
+		    enough(s, schedule->boots[i].block))
+			return 0;
 		int ret = stop_asked() ? err_set(e, EINTR, "stopped by a signal")
 				       : run_boot(s, &schedule->boots[i], e);
 

@@ -24,6 +24,12 @@ struct session_env {
 	const char *run_dir; /* private folder of this run; status.json is kept there */
 	struct journal *journal;
 	struct store *store; /* cells that it has are not measured again */
+	/*
+	 * Asked after each block (of which so many are done): true ends the run early, by what is stored
+	 * so far. NULL: never.
+	 */
+	bool (*enough)(void *arg, int blocks_done);
+	void *enough_arg;
 	bool resumed;
 	bool quiet, verbose;
 	bool hold_on_failure;

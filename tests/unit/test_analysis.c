@@ -268,6 +268,32 @@ static void test_null_runs(void **state)
 	assert_true(decided > RUNS);
 }
 
+/* By width alone, of the widest primary test, from eight blocks on. */
+static void test_narrow_enough(void **state)
+{
+	struct synth s = quiet(good, GOOD);
+	struct found x = measure(&s);
+
+	assert_true(analysis_narrow_enough(x.a, 0.02));
+	assert_false(analysis_narrow_enough(x.a, 0.002));
+	forget(&x);
+	s.blocks = 7;
+	x = measure(&s);
+	assert_false(analysis_narrow_enough(x.a, 0.5));
+	forget(&x);
+	/* Without a primary test every test counts; without any test nothing is ever enough. */
+	s.blocks = 8;
+	s.tests = good + 5;
+	s.ntests = 1;
+	x = measure(&s);
+	assert_true(analysis_narrow_enough(x.a, 0.02));
+	forget(&x);
+	s.tests = good;
+	x = measure(&s);
+	assert_false(analysis_narrow_enough(x.a, 0.5));
+	forget(&x);
+}
+
 /* Arms single and split, and each again with a setting changed: rates of one test, by mode. */
 struct variation {
 	const char *setting, *value;
@@ -410,6 +436,7 @@ int main(void)
 		cmocka_unit_test(test_each_control_gates_alone),
 		cmocka_unit_test(test_no_verdict),
 		cmocka_unit_test(test_first_line),
+		cmocka_unit_test(test_narrow_enough),
 		cmocka_unit_test(test_causes),
 		cmocka_unit_test(test_clear_truths),
 		cmocka_unit_test(test_null_runs),

@@ -427,6 +427,14 @@ static void free_plan(void)
 		cpumask_free(&p.partitions[i].cpus);
 }
 
+/* After so many blocks a run has enough; 0: never. */
+static int enough_blocks;
+
+static bool has_enough(void *arg, int blocks_done)
+{
+	return blocks_done >= *(int *)arg;
+}
+
 /* Runs it in folder; events (new) are what is in the store then. */
 static int run(const char *folder, bool resume, struct session_totals *t, json_t **events,
 	       struct err *e)
@@ -446,6 +454,8 @@ static int run(const char *folder, bool resume, struct session_totals *t, json_t
 				   .bench = "none",
 				   .run_dir = base,
 				   .store = store,
+				   .enough = enough_blocks ? has_enough : NULL,
+				   .enough_arg = &enough_blocks,
 				   .resumed = resume,
 				   .quiet = true};
 	ret = session_run(&env, t, e);
@@ -551,6 +561,33 @@ static void test_good_cells(void **state)
 	assert_int_equal(run("good", true, &t, &events, &e), 0);
 	assert_int_equal(world.boots, 1);
 	assert_true(json_is_true(json_object_get(event_of(events, "run", 1), "resumed")));
+	json_decref(events);
+	free_plan();
+}
+
+static void test_enough_blocks(void **state)
+{
+	struct session_totals t;
+	struct err e = ERR_INIT;
+	struct boot boots[CELLS];
+	json_t *events;
+
+	make_plan();
+	for (int i = 0; i < CELLS; i++) {
+		p.cells[i].block = i;
+		p.cells[i].repetition = 0;
+		boots[i] = (struct boot){.block = i, .cells = &p.cells[i], .ncells = 1};
+	}
+	p.schedule = (struct schedule){.boots = boots, .nboots = CELLS, .ncells = CELLS};
+	enough_blocks = CELLS - 1;
+	assert_int_equal(run("enough", false, &t, &events, &e), 0);
+	enough_blocks = 0;
+	/* The last block is left out, the run is whole, and it says why. */
+	assert_int_equal(world.boots, CELLS - 1);
+	assert_int_equal(usable(&t), CELLS - 1);
+	assert_non_null(
+		strstr(text_of(event_of(events, "note", 0), "text"), "stopped after 2 blocks"));
+	assert_true(json_is_true(json_object_get(event_of(events, "end", 0), "ok")));
 	json_decref(events);
 	free_plan();
 }
@@ -737,9 +774,10 @@ static int tear_down(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_good_cells),  cmocka_unit_test(test_what_a_cell_can_be),
-		cmocka_unit_test(test_never_valid), cmocka_unit_test(test_a_partition_dies),
-		cmocka_unit_test(test_no_boot),	    cmocka_unit_test(test_interrupt),
+		cmocka_unit_test(test_good_cells),	   cmocka_unit_test(test_enough_blocks),
+		cmocka_unit_test(test_what_a_cell_can_be), cmocka_unit_test(test_never_valid),
+		cmocka_unit_test(test_a_partition_dies),   cmocka_unit_test(test_no_boot),
+		cmocka_unit_test(test_interrupt),
 	};
 
 	return cmocka_run_group_tests_name("session", tests, set_up, tear_down);
