@@ -6,23 +6,25 @@
 #include "harness/cmd/machine_args.h"
 #include "harness/cmd/plan_print.h"
 
-static json_t *cpus_of(const struct cpumask *m, const struct topology *t, json_t **phys)
+static json_t *phys_of(const struct cpumask *m, const struct topology *t)
 {
-	json_t *list = cpus_json(m);
+	json_t *list = json_array();
 
-	*phys = json_array();
-	cpumask_for_each(cpu, m)
-		json_array_extend(*phys, phys_json(t, &cpu, 1));
+	cpumask_for_each(cpu, m) {
+		const struct topo_cpu *c = topology_cpu(t, cpu);
+
+		json_array_append_new(list,
+				      c && c->phys.v >= 0 ? json_integer(c->phys.v) : json_null());
+	}
 	return list;
 }
 
 static json_t *partition_json(const struct plan_view *v, const struct plan_partition *part)
 {
-	json_t *phys, *cpus = cpus_of(&part->cpus, v->t, &phys);
-
-	return json_pack("{s:s, s:o, s:o, s:o, s:I, s:b, s:s?}", "name", part->name, "cpus", cpus,
-			 "phys", phys, "nodes", cpus_json(&part->nodes), "memory",
-			 (json_int_t)part->memory, "host", part->host, "kernel",
+	return json_pack("{s:s, s:o, s:o, s:o, s:I, s:b, s:s?}", "name", part->name, "cpus",
+			 cpus_json(&part->cpus), "phys", phys_of(&part->cpus, v->t), "nodes",
+			 cpus_json(&part->nodes), "memory", (json_int_t)part->memory, "host",
+			 part->host, "kernel",
 			 part->kernel >= 0 ? v->p->kernels[part->kernel].name : NULL);
 }
 
