@@ -167,7 +167,8 @@ void measure_say_end(const struct measure *m, int ret)
 {
 	const struct session_totals *t = &m->totals;
 
-	if (!m->results || m->quiet)
+	/* Quiet is about what goes well. */
+	if (!m->results || (m->quiet && ret == 0))
 		return;
 	fprintf(stderr, "%s: ", m->results);
 	say_cells(t);

@@ -36,14 +36,19 @@ static const char *text_of(const json_t *status, const char *key)
 	return s ? s : "?";
 }
 
-static long minutes(const json_t *status, const char *key)
+/* "1:05:09" of a number of seconds. */
+static const char *duration(char *buf, size_t size, const json_t *status, const char *key)
 {
-	return (long)(json_number_value(json_object_get(status, key)) / 60 + 0.5);
+	long s = json_number_value(json_object_get(status, key)) + 0.5;
+
+	snprintf(buf, size, "%ld:%02ld:%02ld", s / 3600, s / 60 % 60, s % 60);
+	return buf;
 }
 
 static void print_text(const struct running *r)
 {
 	const json_t *consoles = json_object_get(r->status, "consoles"), *path;
+	char elapsed[32], left[32];
 	const char *name;
 
 	if (!r->alive) {
@@ -57,8 +62,9 @@ static void print_text(const struct running *r)
 		printf("  cells     %lld of %lld\n",
 		       json_integer_value(json_object_get(r->status, "done")),
 		       json_integer_value(json_object_get(r->status, "total")));
-		printf("  time      %ld min so far, about %ld min to go\n",
-		       minutes(r->status, "elapsed"), minutes(r->status, "remaining"));
+		printf("  time      %s so far, about %s to go\n",
+		       duration(elapsed, sizeof(elapsed), r->status, "elapsed"),
+		       duration(left, sizeof(left), r->status, "remaining"));
 		json_object_foreach((json_t *)consoles, name, path)
 			printf("  console   mksplit console %s\n", name);
 	}
@@ -72,7 +78,7 @@ static void print_json(const struct running *r, bool any)
 				    "status", r->status)
 			: json_pack("{s:b}", "alive", 0);
 
-	json_dumpf(o, stdout, JSON_INDENT(2));
+	json_dumpf(o, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
 	putchar('\n');
 	json_decref(o);
 }

@@ -27,7 +27,7 @@ fail() {
 leftovers() {
 	local process
 	for process in /proc/[0-9]*; do
-		tr '\0' ' ' <"$process/cmdline" 2>/dev/null | grep -qF "$MKSPLIT_BENCH agent" &&
+		{ tr '\0' ' ' <"$process/cmdline" | grep -qF "$MKSPLIT_BENCH agent"; } 2>/dev/null &&
 			echo "process ${process#/proc/}"
 	done
 	grep mksplit /proc/self/mounts || true
