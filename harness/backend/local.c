@@ -78,11 +78,13 @@ int local_start(struct local_process *p, char *const argv[], int pass, char *log
 	cleanup_free char *path = log;
 	cleanup_close int fd =
 		open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
-	char **envp;
 	pid_t parent = getpid(), pid;
+	char **envp;
+	off_t start;
 
 	if (fd < 0)
 		return err_sys(e, "%s", path);
+	start = lseek(fd, 0, SEEK_END);
 	envp = marked_environment(env->token);
 	if (!envp)
 		return err_set(e, ENOMEM, "no memory");
@@ -94,12 +96,13 @@ int local_start(struct local_process *p, char *const argv[], int pass, char *log
 	if (pid < 0)
 		return err_sys(e, "cannot start %s", argv[0]);
 	p->pid = pid;
+	p->log_start = start;
 	free(p->log);
 	p->log = take_ptr(path);
 	return 0;
 }
 
-void last_lines(const char *path, char *out, size_t size)
+void last_lines(const char *path, off_t first, char *out, size_t size)
 {
 	cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC);
 	char tail[TAIL_BYTES + 1];
@@ -109,8 +112,10 @@ void last_lines(const char *path, char *out, size_t size)
 	int lines = 0;
 	char *from;
 
-	if (end > 0)
-		n = pread(fd, tail, TAIL_BYTES, end > TAIL_BYTES ? end - TAIL_BYTES : 0);
+	if (end - first > TAIL_BYTES)
+		first = end - TAIL_BYTES;
+	if (end > first)
+		n = pread(fd, tail, TAIL_BYTES, first);
 	if (n < 0)
 		n = 0;
 	while (n > 0 && (tail[n - 1] == '\n' || tail[n - 1] == '\r'))
@@ -145,7 +150,7 @@ enum kernel_state local_state(struct local_process *p, char *why, size_t size)
 		return KERNEL_DOWN;
 	if (!has_ended(p->pid, &info))
 		return KERNEL_RUNNING;
-	last_lines(p->log, lines, sizeof(lines));
+	last_lines(p->log, p->log_start, lines, sizeof(lines));
 	if (info.si_code == CLD_EXITED)
 		snprintf(why, size, "it ended with status %d%s%s", info.si_status,
 			 *lines ? ": " : "", lines);

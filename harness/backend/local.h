@@ -14,6 +14,7 @@
 struct local_process {
 	pid_t pid; /* 0: none */
 	char *log; /* where its stderr goes */
+	off_t log_start; /* the log's length before it wrote anything */
 };
 
 /*
@@ -30,8 +31,8 @@ enum kernel_state local_state(struct local_process *p, char *why, size_t size);
 /* Waits a grace period for it to end by itself, then SIGTERM, then SIGKILL. Returns with it reaped. */
 void local_stop(struct local_process *p, int grace_ms);
 
-/* The last lines of a text file, printable, joined by " | ", for messages. */
-void last_lines(const char *path, char *out, size_t size);
+/* The last lines of a text file behind an offset, printable, joined by " | ", for messages. */
+void last_lines(const char *path, off_t from, char *out, size_t size);
 
 /* The agent of one of the host's partitions: *fd is our end of its link. */
 int local_agent_start(struct local_process *p, int *fd, const char *arm, const char *partition,

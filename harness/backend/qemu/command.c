@@ -103,9 +103,62 @@ static uint64_t memory_mb(const struct guest *g)
 	return mb ? mb : DEFAULT_MEMORY_MB;
 }
 
-/* Guest memory lies on the host nodes of the partition, in guest nodes that mirror them. */
-static void add_memory(struct words *w, const struct guest *g, const struct topology *t)
+/*
+ * The kernel's distance between two nodes (a row names all online nodes, ascending), or 0 where it
+ * gives none that QEMU takes (10 to 254; 10 is a node's own).
+ */
+static int node_distance(const struct root *r, const struct topology *t, int from, int to)
 {
+	cleanup_free char *row = NULL;
+	struct err none = ERR_INIT;
+	char *at;
+	long d = 0;
+
+	if (root_read(r, &row, &none, "/sys/devices/system/node/node%d/distance", from) < 0)
+		return 0;
+	at = row;
+	for (int i = 0; i < t->nnodes; i++) {
+		char *end;
+
+		d = strtol(at, &end, 10);
+		if (end == at)
+			return 0;
+		if (t->nodes[i].node == to)
+			return d >= 10 && d < 255 ? (int)d : 0;
+		at = end;
+	}
+	return 0;
+}
+
+/* QEMU wants all of them or none. */
+static void add_distances(struct words *w, const struct guest *g, const struct backend_env *env)
+{
+	const struct cpumask *nodes = &g->partition->nodes;
+	int a = 0;
+
+	cpumask_for_each(from, nodes)
+		cpumask_for_each(to, nodes)
+			if (node_distance(env->root, env->topology, from, to) == 0)
+				return;
+	cpumask_for_each(from, nodes) {
+		int b = 0;
+
+		cpumask_for_each(to, nodes) {
+			if (from != to) {
+				words_add(w, "-numa");
+				words_add(w, "dist,src=%d,dst=%d,val=%d", a, b,
+					  node_distance(env->root, env->topology, from, to));
+			}
+			b++;
+		}
+		a++;
+	}
+}
+
+/* Guest memory lies on the host nodes of the partition, in guest nodes that mirror them. */
+static void add_memory(struct words *w, const struct guest *g, const struct backend_env *env)
+{
+	const struct topology *t = env->topology;
 	const struct cpumask *nodes = &g->partition->nodes;
 	int n = cpumask_weight(nodes), k = 0;
 	uint64_t mb = memory_mb(g), left = mb;
@@ -147,6 +200,7 @@ static void add_memory(struct words *w, const struct guest *g, const struct topo
 		k++;
 		free(cpus);
 	}
+	add_distances(w, g, env);
 }
 
 /*
@@ -177,11 +231,13 @@ void guest_command(struct words *w, const struct guest *g, const struct guest_fi
 	words_add(w, "-display");
 	words_add(w, "none");
 	words_add(w, "-sandbox");
-	words_add(w, "on");
+	words_add(w, "on,obsolete=deny,elevateprivileges=deny,spawn=deny");
 	words_add(w, "-name");
 	words_add(w, "mksplit-%s,debug-threads=on", g->partition->name);
 	words_add(w, "-machine");
-	words_add(w, "pc,accel=%s", kvm ? "kvm" : "tcg");
+	words_add(w, "pc");
+	words_add(w, "-accel");
+	words_add(w, "%s", kvm ? "kvm" : "tcg,thread=multi");
 	words_add(w, "-cpu");
 	/* Only Intel models show SMT siblings under TCG; the generic model is the fastest there. */
 	words_add(w, "%s", kvm ? "host" : shape.threads > 1 ? "Nehalem" : "qemu64");
@@ -190,7 +246,7 @@ void guest_command(struct words *w, const struct guest *g, const struct guest_fi
 		  shape.threads);
 	words_add(w, "-m");
 	words_add(w, "%lluM", (unsigned long long)memory_mb(g));
-	add_memory(w, g, env->topology);
+	add_memory(w, g, env);
 	/* Stopped until its virtual CPUs are where they belong. */
 	words_add(w, "-S");
 	words_add(w, "-qmp");

@@ -16,6 +16,8 @@ struct guest {
 	char *link; /* socket of the one with the link */
 	char *control; /* socket of QMP */
 	char *log; /* what the console said */
+	off_t log_start; /* where this boot begins in it */
+	bool linked; /* the link was given out, so the agent may hear OFF */
 	int *cpus; /* host CPU of each virtual CPU, in the guest's numbering */
 	int ncpus;
 };

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -211,17 +212,15 @@ static int qemu_plan(struct backend *b, const struct layout *is, const struct la
 	if (ret == 0 && arm)
 		ret = add_step(out, arm, -1, make_initramfs, 0.2,
 			       strdup("write the initramfs that carries mksplit-bench as /init"));
-	for (int i = 0; ret == 0 && arm && i < arm->npartitions; i++) {
-		const struct plan_partition *p = &arm->partitions[i];
-
-		ret = add_step(out, arm, i, start_guest, 0.5,
-			       sentence("start QEMU, stopped, for partition \"%s\"", p, false));
-		if (ret == 0)
-			ret = add_step(
-				out, arm, i, pin_cpus, 0.1,
-				sentence("pin the virtual CPUs of \"%s\" one to one to CPUs %s", p,
-					 true));
-	}
+	/* All are started before the first is waited for: QEMU fills the guest's memory meanwhile. */
+	for (int i = 0; ret == 0 && arm && i < arm->npartitions; i++)
+		ret = add_step(out, arm, i, start_guest, 0.1,
+			       sentence("start QEMU, stopped, for partition \"%s\"",
+					&arm->partitions[i], false));
+	for (int i = 0; ret == 0 && arm && i < arm->npartitions; i++)
+		ret = add_step(out, arm, i, pin_cpus, 0.4,
+			       sentence("pin the virtual CPUs of \"%s\" one to one to CPUs %s",
+					&arm->partitions[i], true));
 	for (int i = 0; ret == 0 && arm && i < arm->npartitions; i++)
 		ret = add_step(out, arm, i, run_guest, 5,
 			       sentence("let the guest of partition \"%s\" run",
@@ -271,15 +270,24 @@ static int enter_arm(struct backend *b, const struct plan_arm *arm, struct err *
 	return 0;
 }
 
+/* Made once for all boots. It has its name only when it is whole. */
 static int write_initramfs(struct backend *b, struct err *e)
 {
 	struct qemu *q = b->own;
+	char part[PATH_MAX + 8];
 	cleanup_close int fd = -1;
+	int ret;
 
 	if (access(q->initramfs, R_OK) == 0)
 		return 0;
-	fd = open(q->initramfs, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-	return fd < 0 ? err_sys(e, "%s", q->initramfs) : initramfs_write(fd, b->env.bench, e);
+	snprintf(part, sizeof(part), "%s.part", q->initramfs);
+	fd = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return err_sys(e, "%s", part);
+	ret = initramfs_write(fd, b->env.bench, e);
+	if (ret == 0 && rename(part, q->initramfs) < 0)
+		ret = err_sys(e, "%s", q->initramfs);
+	return ret;
 }
 
 static enum kernel_state guest_state(struct guest *g, char *why, size_t size)
@@ -288,9 +296,13 @@ static enum kernel_state guest_state(struct guest *g, char *why, size_t size)
 	char lines[1024];
 	size_t len;
 
+	if (state == KERNEL_RUNNING && g->qmp && qmp_stopped(g->qmp)) {
+		snprintf(why, size, "QEMU has stopped it, which it does after an error of its own");
+		state = KERNEL_DEAD;
+	}
 	if (state != KERNEL_DEAD)
 		return state;
-	last_lines(g->log, lines, sizeof(lines));
+	last_lines(g->log, g->log_start, lines, sizeof(lines));
 	len = strlen(why);
 	snprintf(why + len, size - len, "; its console ended with: %s", *lines ? lines : "(nothing)");
 	return state;
@@ -310,6 +322,7 @@ static int start(struct backend *b, struct guest *g, struct err *e)
 	struct qemu *q = b->own;
 	cleanup_words struct words w = {0};
 	cleanup_free char *image = NULL;
+	struct stat st;
 	char *log;
 	int ret = find_kvm(b, e);
 
@@ -323,23 +336,35 @@ static int start(struct backend *b, struct guest *g, struct err *e)
 	if (w.failed || asprintf(&log, "%s/consoles/%s-%s.qemu", b->env.results_dir, q->arm->name,
 				 g->partition->name) < 0)
 		return err_set(e, ENOMEM, "no memory");
+	/* Earlier boots of the partition have written to the same file. */
+	g->log_start = stat(g->log, &st) == 0 ? st.st_size : 0;
 	ret = local_start(&g->process, w.v, -1, log, &b->env, e);
-	if (ret == 0)
-		ret = qmp_open(&g->qmp, g->control, CONTROL_MS, alive, g, e);
 	if (ret == 0 && guest_shape(g, b->env.topology).flat && g->ncpus > 1)
 		note(b, "the guest of \"%s\" has one flat socket: its CPUs are uneven, or QEMU cannot boot their like",
 		     g->partition->name);
 	return ret;
 }
 
-static int stop(struct guest *g, struct err *e)
+static int pin(struct backend *b, struct guest *g, struct err *e)
 {
-	char why[64];
+	int ret = g->qmp ? 0 : qmp_open(&g->qmp, g->control, CONTROL_MS, alive, g, e);
+
+	if (ret == 0)
+		ret = guest_pin(g, &b->env.plan->quiet, e);
+	if (ret == 0 && cpumask_weight(&b->env.plan->quiet) == 0)
+		note(b, "no CPU is quiet: QEMU's own threads share the CPUs of \"%s\" with its guest",
+		     g->partition->name);
+	return ret;
+}
+
+static int stop(struct guest *g)
+{
+	char why[2048]; /* local_state() has more to say than we need */
 
 	/* The session told the agent OFF; a guest that does not go by itself is ended. */
 	for (int ms = 0;
 	     ms < OFF_MS && local_state(&g->process, why, sizeof(why)) == KERNEL_RUNNING; ms += 20) {
-		if (!g->qmp)
+		if (!g->linked || qmp_stopped(g->qmp))
 			break;
 		poll(NULL, 0, 20);
 	}
@@ -348,7 +373,7 @@ static int stop(struct guest *g, struct err *e)
 	unlink(g->console);
 	unlink(g->link);
 	unlink(g->control);
-	(void)e;
+	g->linked = false;
 	return 0;
 }
 
@@ -361,7 +386,7 @@ static int qemu_apply(struct backend *b, const struct step *s, struct err *e)
 	if (!q->program)
 		return find_qemu(&q->program, e);
 	if (s->kind == stop_guest)
-		return q->arm == s->own ? stop(&q->guests[s->partition], e) : 0;
+		return q->arm == s->own ? stop(&q->guests[s->partition]) : 0;
 	ret = enter_arm(b, s->own, e);
 	if (ret == 0 && s->kind == make_initramfs)
 		return write_initramfs(b, e);
@@ -371,7 +396,7 @@ static int qemu_apply(struct backend *b, const struct step *s, struct err *e)
 	if (s->kind == start_guest)
 		ret = start(b, g, e);
 	else if (s->kind == pin_cpus)
-		ret = guest_pin(g, &b->env.plan->quiet, e);
+		ret = pin(b, g, e);
 	else
 		ret = qmp_do(g->qmp, "cont", NULL, NULL, e);
 	return ret < 0 ? err_wrap(e, "partition \"%s\"", g->partition->name) : 0;
@@ -391,6 +416,7 @@ static int qemu_channel(struct backend *b, int partition, struct err *e)
 	strcpy(a.sun_path, path);
 	if (connect(fd, (struct sockaddr *)&a, sizeof(a)) < 0)
 		return err_sys(e, "%s", path);
+	q->guests[partition].linked = true;
 	return take_fd(fd);
 }
 

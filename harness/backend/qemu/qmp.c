@@ -21,6 +21,7 @@
 
 struct qmp {
 	int fd;
+	bool stopped;
 	size_t len;
 	char line[LINE_MAX_BYTES];
 };
@@ -35,6 +36,43 @@ void qmp_close(struct qmp **q)
 }
 #define cleanup_qmp cleanup(qmp_close)
 
+/* The first whole line taken out of the buffer; NULL with an error when it is no object. */
+static json_t *take_line(struct qmp *q, const char *end, struct err *e)
+{
+	json_t *o = json_loadb(q->line, end - q->line, 0, NULL);
+	const char *event;
+
+	q->len -= end + 1 - q->line;
+	memmove(q->line, end + 1, q->len);
+	if (!json_is_object(o)) {
+		json_decref(o);
+		err_set(e, EPROTO, "QEMU said something that is no JSON object");
+		return NULL;
+	}
+	event = json_string_value(json_object_get(o, "event"));
+	if (event && strcmp(event, "STOP") == 0)
+		q->stopped = true;
+	else if (event && strcmp(event, "RESUME") == 0)
+		q->stopped = false;
+	return o;
+}
+
+/* Reads what is there: 0, or -EAGAIN, or an error. */
+static int read_more(struct qmp *q, struct err *e)
+{
+	ssize_t n;
+
+	if (q->len == sizeof(q->line))
+		return err_set(e, EPROTO, "QEMU's answer is too long");
+	n = recv(q->fd, q->line + q->len, sizeof(q->line) - q->len, MSG_DONTWAIT);
+	if (n < 0 && (errno == EINTR || errno == EAGAIN))
+		return -EAGAIN;
+	if (n <= 0)
+		return err_set(e, EPIPE, "QEMU closed its control socket");
+	q->len += n;
+	return 0;
+}
+
 /* The next object that arrives; a new reference. */
 static json_t *receive(struct qmp *q, int64_t until, struct err *e)
 {
@@ -42,37 +80,34 @@ static json_t *receive(struct qmp *q, int64_t until, struct err *e)
 		char *end = memchr(q->line, '\n', q->len);
 		struct pollfd p = {.fd = q->fd, .events = POLLIN};
 		int64_t left = until - clock_ns();
-		ssize_t n;
+		int ret;
 
-		if (end) {
-			json_t *o = json_loadb(q->line, end - q->line, 0, NULL);
-
-			q->len -= end + 1 - q->line;
-			memmove(q->line, end + 1, q->len);
-			if (json_is_object(o))
-				return o;
-			json_decref(o);
-			err_set(e, EPROTO, "QEMU said something that is no JSON object");
-			return NULL;
-		}
-		if (q->len == sizeof(q->line)) {
-			err_set(e, EPROTO, "QEMU's answer is too long");
-			return NULL;
-		}
+		if (end)
+			return take_line(q, end, e);
 		if (left <= 0) {
-			err_set(e, ETIMEDOUT, "QEMU did not answer in %d s", ANSWER_MS / 1000);
+			err_set(e, ETIMEDOUT, "QEMU did not answer in time");
 			return NULL;
 		}
-		if (poll(&p, 1, left / NSEC_PER_MSEC + 1) <= 0)
-			continue;
-		n = read(q->fd, q->line + q->len, sizeof(q->line) - q->len);
-		if (n == 0 || (n < 0 && errno != EINTR && errno != EAGAIN)) {
-			err_set(e, EPIPE, "QEMU closed its control socket");
+		poll(&p, 1, left / NSEC_PER_MSEC + 1);
+		ret = read_more(q, e);
+		if (ret < 0 && ret != -EAGAIN)
 			return NULL;
-		}
-		if (n > 0)
-			q->len += n;
 	}
+}
+
+bool qmp_stopped(struct qmp *q)
+{
+	struct err none = ERR_INIT;
+
+	if (!q)
+		return false;
+	do {
+		char *end;
+
+		while ((end = memchr(q->line, '\n', q->len)))
+			json_decref(take_line(q, end, &none));
+	} while (read_more(q, &none) == 0);
+	return q->stopped;
 }
 
 int qmp_do(struct qmp *q, const char *command, json_t *arguments, json_t **answer, struct err *e)

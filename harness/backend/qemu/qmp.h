@@ -3,12 +3,13 @@
 #define MKSPLIT_BACKEND_QEMU_QMP_H
 
 #include <jansson.h>
+#include <stdbool.h>
 
 #include "common/err.h"
 
 /*
- * As much of QEMU's machine protocol as we need: one command at a time, its answer, events
- * passed over. A line is bounded; what QEMU sends is checked like any other input.
+ * As much of QEMU's machine protocol as we need: one command at a time, its answer, and of the
+ * events those about a stopped guest. A line is bounded; what QEMU sends is checked like any other input.
  */
 struct qmp;
 
@@ -19,5 +20,11 @@ void qmp_close(struct qmp **q);
 
 /* *answer (may be NULL) gets a new reference to what stands behind "return". Steals arguments. */
 int qmp_do(struct qmp *q, const char *command, json_t *arguments, json_t **answer, struct err *e);
+
+/*
+ * Whether QEMU said that the guest was stopped and did not say that it runs again. Reads the events
+ * that have arrived; never waits. False for NULL.
+ */
+bool qmp_stopped(struct qmp *q);
 
 #endif
