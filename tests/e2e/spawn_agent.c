@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The smallest agent that can be greeted (docs/protocol.md): /init of the spawn kernels that
- * mklinux-try.sh boots, where the benchmark itself is not what is tested.
+ * The smallest agent that can be greeted (docs/protocol.md): /init of spawn kernels, and the host's agent, in
+ * tests where the benchmark itself is not what is tested.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -52,19 +52,28 @@ static void answer(uint32_t seq, const char *request, int *greeted)
 	} else if (strncmp(request, "OFF ", 4) == 0) {
 		say(seq, "OK");
 		usleep(200000); /* until the console has it */
-		reboot(RB_POWER_OFF);
+		if (getpid() == 1)
+			reboot(RB_POWER_OFF);
 		_exit(0);
 	} else {
 		say(seq, "NO unknown");
 	}
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	struct frame_reader r;
 	int greeted = 0;
 
-	use_console();
+	/* As the host's partition starts it: `agent --fd 3`. */
+	if (argc > 1 && strcmp(argv[1], "agent") == 0) {
+		dup2(3, STDIN_FILENO);
+		dup2(3, STDOUT_FILENO);
+	} else if (argc > 1 && strcmp(argv[1], "list") == 0) {
+		return 1; /* it has no tests */
+	} else {
+		use_console();
+	}
 	frame_reader_init(&r, FRAME_FROM_HOST);
 	for (;;) {
 		struct pollfd p = {.fd = STDIN_FILENO, .events = POLLIN};
@@ -81,6 +90,8 @@ int main(void)
 		}
 		n = read(STDIN_FILENO, data, sizeof(data));
 		if (n <= 0) {
+			if (n == 0 && argc > 1)
+				return 0; /* mksplit is gone */
 			usleep(100000);
 			continue;
 		}
