@@ -20,7 +20,8 @@ static void render_instance(struct sim *s, struct instance *i, const char *file,
 		buf_printf(&v->text, "%d\n", i->id);
 	} else if (strcmp(file, "status") == 0) {
 		vnode_file(v, 0444);
-		buf_printf(&v->text, "%s\n", state_name(i->state));
+		buf_printf(&v->text, "%s\n",
+			   state_name(clock_ns() < i->stale_until ? i->stale_state : i->state));
 	} else if (strcmp(file, "device_tree") == 0) {
 		vnode_file(v, 0444);
 		if (tree_instance(s, i, &v->text) < 0)

@@ -28,6 +28,15 @@ void image_free(struct image *image)
 	free(image);
 }
 
+/* status-stale: what the status file says from now on for a while. */
+static void keep_status(struct instance *i, const struct fault *f)
+{
+	if (!i || !fault_is(f, FAULT_STATUS_STALE))
+		return;
+	i->stale_state = i->state;
+	i->stale_until = clock_ns() + f->ms * NSEC_PER_MSEC;
+}
+
 static int unload(struct sim *s, struct instance *i)
 {
 	if (!i || (!i->image && !i->poisoned))
@@ -174,6 +183,7 @@ int kexec_load(struct sim *s, struct load_request *r)
 	f = sim_step(s, unloading ? "unload" : "load", "flags 0x%lx id %d (%s) \"%.*s\"", r->flags,
 		     id, i ? i->name : "none", (int)(r->cmdline_len ? r->cmdline_len - 1 : 0),
 		     r->cmdline ? r->cmdline : "");
+	keep_status(i, f);
 	if (s->host_dead)
 		return -EIO;
 	if (s->load_disabled || s->load_limit == 0)
@@ -298,6 +308,7 @@ int instance_boot(struct sim *s, int id)
 	struct err e = ERR_INIT;
 	int ret;
 
+	keep_status(i, f);
 	if (s->host_dead)
 		return -EIO;
 	if (fault_is(f, FAULT_ERRNO))
@@ -337,6 +348,10 @@ int instance_boot(struct sim *s, int id)
 		i->state = STATE_LOADED;
 		return -ENOMEM;
 	}
+	i->spawn->started = clock_ns();
+	if (fault_is(f, FAULT_CONSOLE_DROP) || fault_is(f, FAULT_CONSOLE_PRINTK) ||
+	    fault_is(f, FAULT_CONSOLE_DEAD))
+		i->spawn->fault = f;
 	arm_fault(s, i, f);
 	return 0;
 }
@@ -374,6 +389,7 @@ void instance_halt(struct sim *s, int id, void (*done)(void *arg, int result), v
 	struct halt_wait *w;
 	int ret = 0;
 
+	keep_status(i, f);
 	if (s->host_dead)
 		ret = -EIO;
 	else if (fault_is(f, FAULT_ERRNO))
@@ -417,6 +433,7 @@ int instance_force_halt(struct sim *s, int id)
 	struct instance *i = instance_by_id(s, id);
 	const struct fault *f = sim_step(s, "force-halt", "id %d (%s)", id, i ? i->name : "none");
 
+	keep_status(i, f);
 	if (s->host_dead)
 		return -EIO;
 	if (fault_is(f, FAULT_ERRNO))

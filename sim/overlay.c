@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "common/clock.h"
 #include "sim/fault.h"
 #include "sim/sim.h"
 
@@ -246,6 +247,9 @@ static int execute(struct sim *s, const struct blob *b, struct tx *tx, const str
 		ret = overlay_execute(s, b, op);
 		if (ret < 0)
 			return ret;
+		if (op->where == ON_INSTANCE && op->kind == OP_CPU_ADD)
+			s->cpus[machine_cpu_of(&s->machine, op->phys)].visible_at =
+				fault_is(f, FAULT_CPU_LATE) ? clock_ns() + f->ms * NSEC_PER_MSEC : 0;
 		if (fault_is(f, FAULT_APPLIED_WITHOUT_CPUS) && op->kind == OP_INSTANCE_CREATE) {
 			struct instance *made = instance_by_name(s, op->target);
 

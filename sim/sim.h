@@ -45,6 +45,7 @@ struct sim_cpu {
 	enum sim_owner owner;
 	struct instance *instance;
 	bool present, online; /* as the host sees it */
+	int64_t visible_at; /* clock_ns() from which on its instance's kernel sees it */
 	int pool_order; /* when it joined the pool, for the order of read-backs */
 };
 
@@ -92,6 +93,9 @@ struct instance {
 	int nslots;
 	struct spawn *spawn; /* what runs; NULL when nothing does */
 	bool hung; /* nothing answers any more */
+	/* The status file says this until then, whatever is true. */
+	enum instance_state stale_state;
+	int64_t stale_until;
 	int boots;
 	int64_t parked_at; /* clock_ns() when the last CPU has parked after a stop */
 	/* A halt that waits for the spawn: called with its result. */

@@ -26,6 +26,9 @@ struct spawn {
 	const struct spawn_ops *ops;
 	struct sim *sim;
 	int id; /* of the instance: an instance may be gone before its spawn is */
+	const struct fault *fault; /* of its console, or NULL */
+	int64_t started; /* clock_ns() */
+	uint64_t written; /* bytes of output so far */
 };
 
 extern const struct spawn_ops spawn_process_ops, spawn_qemu_ops;

@@ -52,7 +52,4 @@ int view_write(struct sim *s, struct instance *i, const char *path, const char *
 int vfs_start(struct sim *s, const char *where, struct err *e);
 void vfs_stop(struct sim *s);
 
-/* An instance's status file shows this state for a while, whatever is true. */
-void vfs_stale_status(struct sim *s, int id, enum instance_state state, int ms);
-
 #endif

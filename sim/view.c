@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "common/clock.h"
 #include "common/io.h"
 
 int view_possible(const struct view *w)
@@ -36,7 +37,8 @@ bool view_online(const struct view *w, int number)
 		return false;
 	if (!w->instance)
 		return w->sim->cpus[cpu].online;
-	return w->sim->cpus[cpu].instance == w->instance;
+	return w->sim->cpus[cpu].instance == w->instance &&
+	       clock_ns() >= w->sim->cpus[cpu].visible_at;
 }
 
 bool view_present(const struct view *w, int number)

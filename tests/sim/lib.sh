@@ -50,7 +50,7 @@ overlay() {
 	local tx
 	"$CLIENT" write $MK/overlays/new "$2" >/dev/null || return 1
 	for tx in "$MK"/overlays/tx_*; do
-		[ "$(cat "$tx/resources")" = "$1" ] && cat "$tx/status"
+		[ "$(cat "$tx/resources" 2>/dev/null)" = "$1" ] && cat "$tx/status"
 	done
 }
 

@@ -2,6 +2,7 @@
 # shellcheck disable=SC2317,SC2086 # functions are called through the client; MK is a fixed path
 # Spawns live and die as docs/mklinux-abi.md 9 says; the console of 10.1; and mksim leaves
 # nothing behind, even when it is killed.
+# shellcheck source=tests/sim/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 topology="pack:2 [numa] core:4 pu:1"

@@ -2,6 +2,7 @@
 # shellcheck disable=SC2317,SC2086 # functions are called through the client; MK is a fixed path
 # Whatever the arguments: no kexec and no reboot call of a client or a spawn reaches the real
 # kernel. Every command that could stop this machine is tried from inside.
+# shellcheck source=tests/sim/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 client() {

@@ -1,6 +1,7 @@
 #!/bin/bash
 # shellcheck disable=SC2317,SC2086 # functions are called through the client; MK is a fixed path
 # The refusals that docs/mklinux-abi.md names (3.4, 6.5, 8.8, 9, 10.1), each provoked.
+# shellcheck source=tests/sim/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 # CPUs 1-3 are 2 4 6, CPUs 4-7 are 128 130 132 134

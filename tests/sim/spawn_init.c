@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/reboot.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <termios.h>
@@ -76,6 +77,8 @@ int main(void)
 	char line[256];
 
 	/* As a kernel's init does; under mksim they are there already. */
+	mkdir("/proc", 0755);
+	mkdir("/sys", 0755);
 	mount("proc", "/proc", "proc", 0, NULL);
 	mount("sysfs", "/sys", "sysfs", 0, NULL);
 	mount("devtmpfs", "/dev", "devtmpfs", 0, NULL);

@@ -2,6 +2,7 @@
 # shellcheck disable=SC2317,SC2086 # functions are called through the client; MK is a fixed path
 # What the real kernel would silently misread or ignore, or not survive, is an error of
 # strict mode with exit status 3; what is right is none.
+# shellcheck source=tests/sim/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 topology="pack:2 [numa] core:4 pu:1"

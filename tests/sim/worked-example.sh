@@ -2,6 +2,7 @@
 # shellcheck disable=SC2317,SC2086 # functions are called through the client; MK is a fixed path
 # The worked example of docs/mklinux-abi.md section 15 (G2), step by step and accepted by
 # strict mode: pool, two instances, four CPUs moved between running kernels, all given back.
+# shellcheck source=tests/sim/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 west="8 10 12 14 16 18 20 22 24 26 28 30 32 34 36 38 40 42 44 46"
