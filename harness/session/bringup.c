@@ -88,24 +88,32 @@ static int walk(struct up *u, const struct layout *is, const struct layout *want
 	return failed;
 }
 
+static void make_plain(char *text, int len)
+{
+	for (int i = 0; i < len; i++)
+		if (text[i] < 0x20 || text[i] > 0x7e)
+			text[i] = '?';
+}
+
 /* What the agent says of itself, as an object of strings. */
 static json_t *parse_facts(char *text)
 {
 	json_t *facts = json_object();
+	char *rest;
 
-	for (char *line = strtok_r(text, "\n", &text); line; line = strtok_r(NULL, "\n", &text)) {
+	for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
 		char *value = strchr(line, '=');
+		int len;
 
 		if (!value)
 			continue;
 		*value++ = '\0';
-		for (char *c = line; *c; c++)
-			if (*c < 0x20 || *c > 0x7e)
-				*c = '?';
-		for (char *c = value; *c; c++)
-			if (*c < 0x20 || *c > 0x7e)
-				*c = '?';
-		json_object_set_new(facts, line, json_string(value));
+		len = word_unescape(value);
+		if (len < 0)
+			continue;
+		make_plain(line, strlen(line));
+		make_plain(value, len);
+		json_object_set_new(facts, line, json_stringn(value, len));
 	}
 	return facts;
 }

@@ -147,7 +147,7 @@ class Agent:
 
     def on_facts(self, w):
         u = os.uname()
-        self.facts = f"kernel.release={u.release}\nkernel.arch={u.machine}\n".encode()
+        self.facts = f"kernel.release={escape(u.release.encode())}\nkernel.arch={escape(u.machine.encode())}\n".encode()
         return f"OK {len(self.facts)}"
 
     def on_cpus(self, w):

@@ -182,7 +182,7 @@ static bool act(struct agent *a, const char *payload)
 		snprintf(a->reply, sizeof(a->reply), "OK 1 build nonce%d 1", a->index);
 	} else if (strcmp(words[0], "FACTS") == 0) {
 		free(a->object);
-		a->object = strdup("kernel.release=6.1\nlsm=\x01=x\nno fact\n");
+		a->object = strdup("kernel.release=6.1\nlsm=%01=x\nbroken=%0\nno fact\n");
 		a->object_len = strlen(a->object);
 		snprintf(a->reply, sizeof(a->reply), "OK %zu", a->object_len);
 	} else if (strcmp(words[0], "CPUS") == 0) {
