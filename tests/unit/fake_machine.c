@@ -11,9 +11,20 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define CPU  "/sys/devices/system/cpu"
 #define NODE "/sys/devices/system/node"
+
+/* The folders of a path, from its n-th character on. */
+static void make_folders(char *path, size_t n)
+{
+	for (char *p = strchr(path + n, '/'); p; p = strchr(p + 1, '/')) {
+		*p = '\0';
+		mkdir(path, 0755);
+		*p = '/';
+	}
+}
 
 void fake_machine_file(const struct fake_machine *m, const char *path, const char *fmt, ...)
 {
@@ -23,12 +34,11 @@ void fake_machine_file(const struct fake_machine *m, const char *path, const cha
 	FILE *f;
 
 	snprintf(full, sizeof(full), "%s%s", m->dir, path);
-	for (char *p = strchr(full + strlen(m->dir) + 1, '/'); p; p = strchr(p + 1, '/')) {
-		*p = '\0';
-		mkdir(full, 0755);
-		*p = '/';
-	}
 	f = fopen(full, "w");
+	if (!f) {
+		make_folders(full, strlen(m->dir) + 1);
+		f = fopen(full, "w");
+	}
 	assert_non_null(f);
 	va_start(ap, fmt);
 	assert_true(vasprintf(&text, fmt, ap) >= 0);
@@ -146,6 +156,14 @@ static void node_files(const struct fake_machine *m)
 		fake_machine_file(m, NODE "/online", "%s", list);
 }
 
+void fake_machine_folder(struct fake_machine *m)
+{
+	/* Thousands of small files: in memory where that is possible. */
+	snprintf(m->dir, sizeof(m->dir), "%s/mksplit-test-XXXXXX",
+		 access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
+	assert_non_null(mkdtemp(m->dir));
+}
+
 void fake_machine_make(struct fake_machine *m)
 {
 	cleanup_cpumask struct cpumask online = CPUMASK_INIT;
@@ -153,8 +171,7 @@ void fake_machine_make(struct fake_machine *m)
 	size_t size;
 	FILE *f = open_memstream(&info, &size);
 
-	strcpy(m->dir, "/tmp/mksplit-test-XXXXXX");
-	assert_non_null(mkdtemp(m->dir));
+	fake_machine_folder(m);
 	for (int i = 0; i < m->ncpus; i++) {
 		const struct fake_cpu *c = &m->cpus[i];
 

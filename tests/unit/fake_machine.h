@@ -27,7 +27,10 @@ struct fake_machine {
 	long node_mib; /* memory of each node */
 };
 
-/* Writes the tree under a new folder in /tmp; fake_machine_remove() deletes it. */
+/* An empty folder, for trees that come from elsewhere; fake_machine_remove() deletes it. */
+void fake_machine_folder(struct fake_machine *m);
+
+/* Writes the tree into a new folder. */
 void fake_machine_make(struct fake_machine *m);
 void fake_machine_remove(struct fake_machine *m);
 

@@ -24,8 +24,7 @@ static void open_dump(struct fake_machine *m, const char *name)
 
 	if (!folder)
 		skip();
-	strcpy(m->dir, "/tmp/mksplit-test-XXXXXX");
-	assert_non_null(mkdtemp(m->dir));
+	fake_machine_folder(m);
 	snprintf(file, sizeof(file), "%s/%s.tar.bz2", folder, name);
 	fake_machine_unpack(file, m->dir, true);
 }

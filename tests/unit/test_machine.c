@@ -144,12 +144,12 @@ static void test_ignore(void **state)
 
 static void test_idle(void **state)
 {
-	struct fake_machine m = {.dir = "/tmp/mksplit-test-XXXXXX"};
+	struct fake_machine m;
 	cleanup_root struct root r = ROOT_INIT;
 	struct idle_times a, b;
 	struct err e = ERR_INIT;
 
-	assert_non_null(mkdtemp(m.dir));
+	fake_machine_folder(&m);
 	assert_int_equal(root_open(&r, m.dir, &e), 0);
 	assert_true(idle_read(&a, &r, &e) < 0);
 	fake_machine_file(&m, "/proc/stat", "cpu  100 0 100 700 100 0 0 0 0 0\ncpu0 1 2 3");
@@ -263,13 +263,13 @@ static void test_guard(void **state)
 /* The unpacked dump of a machine is that machine; so is the dump of the dump. */
 static void dump_and_compare(const char *dir)
 {
-	struct fake_machine copy = {.dir = "/tmp/mksplit-test-XXXXXX"};
+	struct fake_machine copy;
 	cleanup_topology struct topology t = {0}, u = {0};
 	cleanup_root struct root r = ROOT_INIT;
 	struct err e = ERR_INIT;
 	char file[100];
 
-	assert_non_null(mkdtemp(copy.dir));
+	fake_machine_folder(&copy);
 	snprintf(file, sizeof(file), "%s/dump.tar.gz", copy.dir);
 	assert_int_equal(root_open(&r, dir, &e), 0);
 	assert_int_equal(topology_read(&t, &r, &e), 0);
