@@ -36,7 +36,7 @@ struct agent {
 	bool pid1;
 	char nonce[17];
 	bool greeted;
-	int64_t heard; /* clock_ns() of the last good request */
+	int64_t heard; /* clock_ns() of the last good request, or of the end of a run */
 	int64_t lease; /* ns; 0: none yet */
 	int64_t hello; /* when the last HELLO went out */
 	int64_t received; /* when the bytes of the request under way had been read */
@@ -85,7 +85,7 @@ static void ok(struct agent *a, const char *fmt, ...) __attribute__((format(prin
 static void ok(struct agent *a, const char *fmt, ...)
 {
 	va_list ap;
-	int n = snprintf(a->reply, sizeof(a->reply), "OK%s", *fmt ? " " : "");
+	int n = snprintf(a->reply, sizeof(a->reply), "OK ");
 
 	va_start(ap, fmt);
 	vsnprintf(a->reply + n, sizeof(a->reply) - n, fmt, ap);
@@ -301,7 +301,7 @@ static void do_off(struct agent *a, char **w, int n)
 		return;
 	}
 	a->off = true;
-	ok(a, "%s", "");
+	strcpy(a->reply, "OK");
 }
 
 static const struct request {
@@ -359,6 +359,16 @@ static bool hear(struct agent *a)
 	return n > 0;
 }
 
+/* While a cell runs the host is silent: its lease begins anew with the end. */
+static void hear_runner(struct agent *a)
+{
+	bool running = a->launch.state == LAUNCH_RUNNING;
+
+	launch_hear(&a->launch);
+	if (running && a->launch.state != LAUNCH_RUNNING)
+		a->heard = clock_ns();
+}
+
 /* Orphans of dead runners come to PID 1. Our own runner is reaped where its end is seen. */
 static void reap_orphans(const struct agent *a)
 {
@@ -376,7 +386,13 @@ static void reap_orphans(const struct agent *a)
 /* In a window nothing of ours wakes up but by a message; else to greet and to watch the lease. */
 static int next_timeout_ms(const struct agent *a)
 {
-	return a->launch.state == LAUNCH_RUNNING ? -1 : 1000;
+	int64_t left;
+
+	if (a->launch.state == LAUNCH_RUNNING)
+		return -1;
+	left = a->greeted ? NSEC_PER_SEC : a->hello + HELLO_EVERY_NS - clock_ns();
+	/* Rounded up: poll()'s clock may be a little ahead of ours. */
+	return left > 0 ? (int)(left / NSEC_PER_MSEC) + 1 : 0;
 }
 
 static bool lease_is_over(const struct agent *a)
@@ -413,7 +429,7 @@ static enum agent_end loop(struct agent *a, int signals)
 		if (poll(p, 3, next_timeout_ms(a)) <= 0)
 			continue;
 		if (p[2].revents)
-			launch_hear(&a->launch);
+			hear_runner(a);
 		while (p[1].revents && read(signals, &info, sizeof(info)) == sizeof(info))
 			if (info.ssi_signo != SIGCHLD)
 				return AGENT_SIGNAL;

@@ -84,6 +84,19 @@ int launch_start(struct launch *l, const char *spec, struct err *e)
 	return 0;
 }
 
+/* Of what a runner that is to end has still said, only the folder matters. */
+static void hear_folder(struct launch *l)
+{
+	char message[PATH_MAX + 1];
+	ssize_t n;
+
+	while (l->fd >= 0 && (n = recv(l->fd, message, PATH_MAX, MSG_DONTWAIT)) > 0) {
+		message[n] = '\0';
+		if (message[0] == 'M')
+			snprintf(l->folder, sizeof(l->folder), "%s", message + 1);
+	}
+}
+
 /* Waits for the end of the process, with force in the end. Returns its wait status. */
 static int reap(struct launch *l)
 {
@@ -91,6 +104,7 @@ static int reap(struct launch *l)
 	pid_t ret;
 
 	while ((ret = waitpid(l->pid, &status, WNOHANG)) == 0 || (ret < 0 && errno == EINTR)) {
+		hear_folder(l);
 		if (waited == END_MS)
 			kill(-l->pid, SIGKILL);
 		poll(NULL, 0, LOOK_EVERY_MS);
@@ -99,6 +113,7 @@ static int reap(struct launch *l)
 	/* Tasks ask for their parent's death signal; a partner of a task may not have got to it. */
 	kill(-l->pid, SIGKILL);
 	l->pid = 0;
+	hear_folder(l);
 	if (l->folder[0])
 		room_remove(l->folder);
 	l->folder[0] = '\0';
@@ -218,12 +233,14 @@ int launch_go(struct launch *l, const struct go *go, struct err *e)
 
 void launch_drop(struct launch *l)
 {
-	if (l->fd >= 0)
-		close(take_fd(l->fd));
 	if (l->pid) {
+		/* It sees the end of the socket, and can still say what it made. */
+		shutdown(l->fd, SHUT_WR);
 		kill(l->pid, SIGTERM);
 		reap(l);
 	}
+	if (l->fd >= 0)
+		close(take_fd(l->fd));
 	free(l->result);
 	*l = (struct launch){.fd = -1, .live = l->live, .live_arg = l->live_arg};
 }

@@ -73,6 +73,21 @@ static void live(void *arg, int k, int64_t before, int64_t after, const uint64_t
 	say(r->fd, 'S', text, len);
 }
 
+/* The parent removes the folder should we die; so no signal comes before it knows of it. */
+static int enter_room(struct runner *r, struct err *e)
+{
+	sigset_t all, before;
+	int ret;
+
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, &before);
+	ret = room_enter(&r->room, r->spec.cell.dir, e);
+	if (r->room.made)
+		say(r->fd, 'M', r->room.dir, strlen(r->room.dir));
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	return ret;
+}
+
 static int prepare(struct runner *r, char *message, struct err *e)
 {
 	const struct test_info *info;
@@ -88,9 +103,7 @@ static int prepare(struct runner *r, char *message, struct err *e)
 	if (!info)
 		return err_set(e, EINVAL, "there is no test \"%s\" in a family \"%s\"",
 			       r->spec.cell.test, r->spec.cell.family);
-	ret = room_enter(&r->room, r->spec.cell.dir, e);
-	if (r->room.made)
-		say(r->fd, 'M', r->room.dir, strlen(r->room.dir));
+	ret = enter_room(r, e);
 	if (ret < 0)
 		return ret;
 	r->cell = r->spec.cell;
