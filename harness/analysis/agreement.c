@@ -124,7 +124,7 @@ static void compare_class(struct reproduction *r, const struct model *m, size_t 
 {
 	int base = m->compares[compare].base;
 	const char *kernel = fact_of(m, base, "kernel.release");
-	const char *lsm = fact_of(m, base, "lsm");
+	const char *lsm = fact_of(m, base, "lsm.active");
 	int cores = m->packages > 0 ? m->cores / m->packages : 0;
 
 	if (!kernel)

@@ -14,11 +14,36 @@
 static const struct {
 	const char *name, *why;
 } harmless[] = {
-	{"boot_id", "each boot draws one"},
-	{"*.boot_id", "each boot draws one"},
-	{"*uptime*", "how long it has run"},
-	{"*hostname*", "a name"},
-	{"*.pid", "a number"},
+	{"boot.id", "each boot draws one"},
+};
+
+/*
+ * The words that a plan declares differences with, and the facts that follow from them. Any other
+ * word of a plan is a fact's name, its beginning up to a dot, or a pattern.
+ */
+static const struct {
+	const char *word, *name;
+} follows[] = {
+	{"cpus", "cpu.online"},
+	{"cpus", "cpu.possible"},
+	{"cpus", "cpu.present"},
+	{"cpus", "cpu.isolated"},
+	{"cpus", "cpu.nohz_full"},
+	{"cpus", "numa.nodes*"},
+	{"memory", "numa.nodes_with_memory"},
+	{"memory", "mem.total"},
+	{"memory", "mem.mb_per_cpu"},
+	{"memory", "mem.directmap.*"},
+	/* Pages that a CPU may commit unseen: from memory and the number of CPUs. */
+	{"memory", "mem.commit_batch_pages"},
+	{"cpus", "mem.commit_batch_pages"},
+	/* The kernel sizes these after its memory. */
+	{"memory", "limit.nproc"},
+	{"memory", "limit.sigpending"},
+	{"memory", "process.threads_max"},
+	/* A tmpfs is half of memory unless it is given a size. */
+	{"memory", "mount.tmp"},
+	{"memory", "mount.dev_shm"},
 };
 
 static int by_name_arm(const void *pa, const void *pb)
@@ -63,14 +88,23 @@ static bool same_values(const struct mfact **f, size_t n, int a, int b)
 	return true;
 }
 
+static bool follows_from(const char *word, const char *name)
+{
+	for (size_t i = 0; i < sizeof(follows) / sizeof(follows[0]); i++)
+		if (strcmp(follows[i].word, word) == 0 && fnmatch(follows[i].name, name, 0) == 0)
+			return true;
+	return false;
+}
+
 static const char *declared_by(const struct mcompare *c, const char *name)
 {
 	for (size_t i = 0; i < c->ndifferences; i++) {
 		const char *d = c->differences[i];
 		size_t len = strlen(d);
 
-		/* "memory" also allows "memory.total". */
-		if (fnmatch(d, name, 0) == 0 || (strncmp(d, name, len) == 0 && name[len] == '.'))
+		/* "mem" also allows "mem.total". */
+		if (follows_from(d, name) || fnmatch(d, name, 0) == 0 ||
+		    (strncmp(d, name, len) == 0 && name[len] == '.'))
 			return d;
 	}
 	return NULL;
