@@ -86,7 +86,7 @@ const char html_style[] =
 	"0;max-width:100ch;overflow-wrap:anywhere}"
 	"code,pre{font-family:ui-monospace,\"DejaVu Sans "
 	"Mono\",Menlo,Consolas,monospace;font-size:.88em}"
-	"td code,th code{overflow-wrap:anywhere}"
+	"td code{overflow-wrap:anywhere}th code{white-space:nowrap}"
 	"a{color:var(--c0)}\n"
 	"svg text{fill:var(--soft);font-size:11px}svg .strong{fill:var(--ink);font-weight:600}"
 	"svg .axis{stroke:var(--soft);stroke-width:1}svg "

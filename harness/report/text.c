@@ -191,20 +191,33 @@ static void print_causes(FILE *f, const struct analysis *a, int compare)
 	}
 }
 
+/* Where two values begin to differ, at the beginning of the word. */
+static size_t difference(const char *a, const char *b)
+{
+	size_t n = 0, word = 0;
+
+	for (; a[n] && a[n] == b[n]; n++)
+		if (a[n] == ' ' || a[n] == ',')
+			word = n + 1;
+	return word;
+}
+
 static void print_facts(FILE *f, const struct analysis *a, int compare)
 {
 	for (size_t i = 0; i < a->nfacts; i++) {
 		const struct fact_difference *d = &a->facts[i];
 		char name[80], base[60], with[60];
+		size_t from;
 
 		if (d->compare != compare || d->declared || d->harmless)
 			continue;
-		fprintf(f, "not declared, differs: %s: %s%s | %s%s\n",
-			clean_text(name, sizeof(name), d->name),
-			d->base_values ? clean_text(base, sizeof(base), d->base) : "(none)",
-			d->base_values > 1 ? " .." : "",
-			d->with_values ? clean_text(with, sizeof(with), d->with) : "(none)",
-			d->with_values > 1 ? " .." : "");
+		from = d->base_values && d->with_values ? difference(d->base, d->with) : 0;
+		fprintf(f, "not declared, differs: %s: %s%s%s | %s%s%s\n",
+			clean_text(name, sizeof(name), d->name), from ? ".. " : "",
+			d->base_values ? clean_text(base, sizeof(base), d->base + from) : "(none)",
+			d->base_values > 1 ? " and others" : "", from ? ".. " : "",
+			d->with_values ? clean_text(with, sizeof(with), d->with + from) : "(none)",
+			d->with_values > 1 ? " and others" : "");
 	}
 }
 
