@@ -39,7 +39,7 @@ python3 - "$work" <<-'PYTHON'
 	    for row in rows[:1]:
 	        raw = row["raw"]
 	        assert raw["blocks"] == 6, raw
-	        low, high = raw["interval"]
+	        low, high = raw["ci95"]
 	        beyond_margin += low > 1.03 or high < 0.97
 	        excludes_one += low > 1 or high < 1
 	        assert row["verdict"] not in ("faster", "slower"), row
