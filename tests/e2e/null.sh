@@ -18,11 +18,13 @@ cat >"$work/plan.json" <<-'PLAN'
 	    { "name": "a", "backend": "host", "partitions": [ { "name": "host", "host": true, "cpus": "all[0]" } ] },
 	    { "name": "b", "backend": "host", "partitions": [ { "name": "host", "host": true, "cpus": "all[0]" } ] } ],
 	  "tests": [ { "test": "getppid1", "primary": true } ], "tasks": "1",
-	  "measure": { "warmup": "50ms", "samples": 3, "interval": "50ms", "guard": "10ms" },
+	  "measure": { "warmup": "50ms", "samples": 3, "interval": "50ms", "guard": "50ms" },
 	  "blocks": 6, "margin": "3%", "compare": [ { "base": "a", "with": "b" } ] }
 PLAN
 for seed in $(seq 1 20); do
-	"$MKSPLIT" run "$work/plan.json" --ignore idle --quiet --seed "$seed" --output "$work/$seed" >"$work/$seed.txt" || {
+	"$MKSPLIT" run "$work/plan.json" --ignore idle --quiet --seed "$seed" --output "$work/$seed" >"$work/$seed.txt" ||
+		"$MKSPLIT" run --resume "$work/$seed" --ignore idle --quiet >"$work/$seed.txt" || {
+		# Windows are so short that a busy machine can keep a task from running in all of them.
 		cat "$work/$seed.txt"
 		exit 1
 	}
