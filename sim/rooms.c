@@ -7,6 +7,8 @@
 #include <linux/mount.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
@@ -16,7 +18,9 @@
 #include <sys/wait.h>
 
 #include "common/io.h"
+#include "sim/buf.h"
 #include "sim/calls.h"
+#include "sim/image.h"
 
 #ifndef MOVE_MOUNT_F_EMPTY_PATH
 #define MOVE_MOUNT_F_EMPTY_PATH 0x00000004
@@ -337,6 +341,40 @@ static int make_place(const char *path)
 	return 0;
 }
 
+/*
+ * The image of the running kernel, where a distribution's kernel has it, so that a client that looks for
+ * it finds one: the stand-in. Left out where there is no such folder.
+ */
+static int place_kernel(void)
+{
+	static const char modules[] = "/lib/modules";
+	cleanup_buf struct buf image = BUF_INIT;
+	char release[128] = "", path[300];
+	FILE *f = fopen("/proc/sys/kernel/osrelease", "re");
+	int fd, ret;
+
+	if (f) {
+		if (!fgets(release, sizeof(release), f))
+			release[0] = '\0';
+		fclose(f);
+	}
+	release[strcspn(release, "\n")] = '\0';
+	if (!*release || strchr(release, '/') || access(modules, F_OK) < 0)
+		return 0;
+	if (image_write_stand_in(&image) < 0 || room_shadow(modules) < 0)
+		return -EIO;
+	snprintf(path, sizeof(path), "%s/%s", modules, release);
+	if (mkdir(path, 0755) < 0 && errno != EEXIST)
+		return complain("cannot make", path);
+	snprintf(path, sizeof(path), "%s/%s/vmlinux", modules, release);
+	fd = open(path, O_CREAT | O_WRONLY | O_TRUNC | O_CLOEXEC, 0644);
+	if (fd < 0)
+		return complain("cannot make", path);
+	ret = write_all(fd, image.data, image.len);
+	close(fd);
+	return ret;
+}
+
 static int furnish(void)
 {
 	static const char *const shadows[] = {"/proc/sys/kernel", "/dev", "/sys/fs"};
@@ -375,7 +413,7 @@ static int furnish(void)
 			return complain("cannot cover", places[k].to);
 		}
 	}
-	return 0;
+	return place_kernel();
 }
 
 int send_fd(int socket, int fd)

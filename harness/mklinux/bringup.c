@@ -204,7 +204,9 @@ char *mk_cmdline(const struct backend *b, int partition)
 	/* Comparisons mean nothing between kernels with other mitigations (16.6). */
 	if (!strstr(append, "mitigations="))
 		mitigations = host_parameter(b->env.root, "mitigations=");
-	if (asprintf(&line, "console=mktty0 quiet loglevel=1 rdinit=/init mksplit.token=%s%s%s%s%s",
+	if (asprintf(&line,
+		     "console=mktty0 quiet loglevel=1 rdinit=/init mksplit.link=mktty0 "
+		     "mksplit.token=%s%s%s%s%s",
 		     b->env.token, mitigations ? " " : "", mitigations ? mitigations : "",
 		     *append ? " " : "", append) < 0)
 		return NULL;

@@ -65,6 +65,8 @@ enum kernel_state mk_state(struct backend *b, int partition, char *why, size_t s
 	mk_status(&o->host, name, status);
 	if (l->console)
 		mk_console_tail(l->console, tail, sizeof(tail));
+	while ((len = strlen(tail)) && tail[len - 1] == '\n')
+		tail[len - 1] = '\0';
 	if (strcmp(status, "active") != 0) {
 		stopped(name, status, tail, why, size);
 		return KERNEL_DEAD;

@@ -120,8 +120,11 @@ int kernel_image_open(struct kernel_image *i, const char *path, struct err *e)
 
 int kernel_image_find(char **path, struct err *e)
 {
-	static const char *const places[] = {"/boot/vmlinux-%s", "/lib/modules/%s/build/vmlinux",
-					     "/usr/lib/debug/boot/vmlinux-%s", "/boot/vmlinuz-%s",
+	static const char *const places[] = {"/boot/vmlinux-%s",
+					     "/lib/modules/%s/vmlinux",
+					     "/lib/modules/%s/build/vmlinux",
+					     "/usr/lib/debug/boot/vmlinux-%s",
+					     "/boot/vmlinuz-%s",
 					     "/lib/modules/%s/vmlinuz"};
 	struct utsname u;
 
