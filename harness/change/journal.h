@@ -57,8 +57,8 @@ struct undo_kind {
 extern const struct undo_kind *const undo_kinds[];
 
 /*
- * The folder for the journal and the runs' private folders, made with mode 0700 where it is missing.
- * Somebody else's folder of that name is refused.
+ * The folder for the journal and the runs' private folders: $MKSPLIT_STATE_DIR, for tests, else as
+ * said above. Made with mode 0700 where it is missing; somebody else's is refused.
  */
 int state_folder(char *path, size_t size, struct err *e);
 

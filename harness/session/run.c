@@ -14,17 +14,15 @@
 
 int session_folder(char *path, size_t size, long pid)
 {
-	const char *runtime = getenv("XDG_RUNTIME_DIR");
-	int n;
+	struct err e = ERR_INIT;
+	int ret = state_folder(path, size, &e);
+	size_t len = strlen(path);
 
-	/* Beside the journal, see harness/change/journal.h. */
-	if (geteuid() == 0)
-		n = snprintf(path, size, "/run/mksplit/run-%ld", pid);
-	else if (runtime && *runtime == '/')
-		n = snprintf(path, size, "%s/mksplit/run-%ld", runtime, pid);
-	else
-		n = snprintf(path, size, "/tmp/mksplit-%ld/run-%ld", (long)geteuid(), pid);
-	return n < 0 || (size_t)n >= size ? -ENAMETOOLONG : 0;
+	if (ret < 0)
+		return ret;
+	return (size_t)snprintf(path + len, size - len, "/run-%ld", pid) < size - len
+		       ? 0
+		       : -ENAMETOOLONG;
 }
 
 static void note(void *arg, const char *line)
