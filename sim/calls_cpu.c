@@ -90,6 +90,33 @@ static struct pinned *effective(struct calls *calls, pid_t tid)
 	return NULL;
 }
 
+/* Entries of tasks that have ended; looked for when their number has doubled. */
+static void sweep(struct calls *calls)
+{
+	enum {
+		FEW = 256
+	};
+	int n = 0;
+
+	if (++calls->pinned_new < FEW || calls->pinned_new < calls->pinned_kept)
+		return;
+	for (struct pinned **at = &calls->pinned; *at;) {
+		struct pinned *p = *at;
+		struct task t;
+
+		if (read_task(p->tid, &t) == 0 && t.start == p->start) {
+			at = &p->next;
+			n++;
+			continue;
+		}
+		*at = p->next;
+		cpumask_free(&p->mask);
+		free(p);
+	}
+	calls->pinned_kept = n;
+	calls->pinned_new = 0;
+}
+
 static struct pinned *entry(struct calls *calls, pid_t tid, struct spawn *spawn)
 {
 	struct task t;
@@ -100,12 +127,61 @@ static struct pinned *entry(struct calls *calls, pid_t tid, struct spawn *spawn)
 	p = find(calls, tid, t.start);
 	if (p)
 		return p;
+	sweep(calls);
 	p = calloc(1, sizeof(*p));
 	if (!p)
 		return NULL;
 	*p = (struct pinned){calls->pinned, tid, t.start, spawn, CPUMASK_INIT};
 	calls->pinned = p;
 	return p;
+}
+
+/* A task without an entry gets one with what it inherited. */
+static void settle(struct calls *calls, pid_t tid, struct spawn *spawn, const struct cpumask *mask)
+{
+	struct task t;
+	struct pinned *p;
+
+	if (read_task(tid, &t) < 0 || find(calls, tid, t.start))
+		return;
+	p = entry(calls, tid, spawn);
+	if (p)
+		cpumask_copy(&p->mask, mask);
+}
+
+/*
+ * A task is about to ask for other CPUs: those that inherited from it, the children it forked
+ * and the threads beside it, keep what it had.
+ */
+static void settle_heirs(struct calls *calls, pid_t tid)
+{
+	struct pinned *p = effective(calls, tid);
+	pid_t process = task_process(tid);
+	cleanup_cpumask struct cpumask had = CPUMASK_INIT; /* entries may go meanwhile */
+	struct spawn *spawn = p ? p->spawn : NULL;
+	cleanup_free char *children = NULL;
+	cleanup_dir DIR *d = NULL;
+	struct dirent *thread;
+	struct err e = ERR_INIT;
+	char path[64], *end;
+
+	if (!p || process < 0 || cpumask_copy(&had, &p->mask) < 0)
+		return;
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", process, tid);
+	if (read_file_at(-1, path, 1 << 20, &children, NULL, &e) == 0) {
+		const char *at = children;
+		long child;
+
+		while ((child = strtol(at, &end, 10)) > 0 && end != at) {
+			settle(calls, (pid_t)child, spawn, &had);
+			at = end;
+		}
+	}
+	snprintf(path, sizeof(path), "/proc/%d/task", process);
+	d = process == tid ? opendir(path) : NULL;
+	while (d && (thread = readdir(d)))
+		if (atoi(thread->d_name) > 0 && atoi(thread->d_name) != tid)
+			settle(calls, atoi(thread->d_name), spawn, &had);
 }
 
 /* The number of a task in its own PID namespace. */
@@ -216,6 +292,7 @@ long call_setaffinity(struct call *c)
 	ret = pin(&w, tid, &mask);
 	if (ret < 0)
 		return ret;
+	settle_heirs(c->listener->calls, tid);
 	p = entry(c->listener->calls, tid, c->listener->spawn);
 	return p ? cpumask_copy(&p->mask, &mask) : -ENOMEM;
 }
@@ -225,11 +302,18 @@ static int current_mask(const struct call *c, pid_t tid, struct cpumask *mask)
 {
 	struct view w = call_view(c);
 	struct pinned *p = effective(c->listener->calls, tid);
+	cleanup_cpumask struct cpumask asked = CPUMASK_INIT;
 	int ret = view_online_mask(&w, mask);
 
-	if (ret == 0 && p && cpumask_intersects(&p->mask, mask))
-		cpumask_and(mask, &p->mask);
-	return ret;
+	if (ret < 0 || !p)
+		return ret;
+	ret = cpumask_copy(&asked, &p->mask);
+	if (ret < 0)
+		return ret;
+	settle(c->listener->calls, tid, c->listener->spawn, &asked);
+	if (cpumask_intersects(&asked, mask))
+		cpumask_and(mask, &asked);
+	return 0;
 }
 
 long call_getaffinity(struct call *c)

@@ -15,6 +15,7 @@ struct calls {
 	struct sim *sim;
 	struct listener *listeners;
 	struct pinned *pinned;
+	int pinned_new, pinned_kept; /* since, and at, the last look for ended tasks */
 	struct call *waiting; /* reboot calls behind one that is under way */
 	bool reboot_busy;
 	char client_pid_ns[64];

@@ -10,6 +10,7 @@
  *                               prints what comes until SECONDS without a byte
  *   say ID WORD                 a line of input, without reading
  *   foreign                     kexec and reboot by other entries of the kernel
+ *   heirs                       prints how many children lost the CPU they were forked on
  *   kexec_load FLAGS | affinity CPU | cpus
  */
 #include <errno.h>
@@ -22,6 +23,7 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static int answer(long ret)
@@ -141,6 +143,31 @@ static int foreign(void)
 	return 0;
 }
 
+/* Children keep the CPU that their parent had when it forked, wherever it goes later. */
+static int heirs(void)
+{
+	int wrong = 0, status;
+
+	for (int cpu = 1; cpu < 8; cpu++) {
+		cpu_set_t set;
+		unsigned now = 9999;
+
+		CPU_ZERO(&set);
+		CPU_SET(cpu, &set);
+		if (sched_setaffinity(0, sizeof(set), &set) < 0)
+			return answer(-1);
+		if (fork() == 0) {
+			usleep(200000);
+			syscall(SYS_getcpu, &now, NULL, NULL);
+			_exit(now != (unsigned)cpu);
+		}
+	}
+	while (wait(&status) > 0)
+		wrong += status != 0;
+	printf("%d\n", wrong);
+	return wrong;
+}
+
 static int affinity(int cpu)
 {
 	cpu_set_t set;
@@ -195,6 +222,8 @@ int main(int argc, char **argv)
 		return tty(argc - 2, argv + 2);
 	if (strcmp(what, "say") == 0 && argc == 4)
 		return say(argv[2], argv[3]);
+	if (strcmp(what, "heirs") == 0)
+		return heirs();
 	if (strcmp(what, "foreign") == 0)
 		return foreign();
 	if (strcmp(what, "affinity") == 0 && argc == 3)

@@ -81,6 +81,7 @@ console() {
 
 affinity() {
 	expect "pinned" "count 1 cpu 5" "$("$CLIENT" affinity 5)"
+	expect "heirs" 0 "$("$CLIENT" heirs)"
 	up
 	expect "gone" -22 "$("$CLIENT" affinity 1)"
 	expect "rest" 5 "$(nproc)"
