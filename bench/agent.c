@@ -45,6 +45,7 @@ struct agent {
 	bool off;
 	struct launch launch;
 	uint32_t id; /* of the cell in launch */
+	int64_t stop; /* of its tasks; clock_ns() */
 	char *facts;
 	size_t facts_len;
 	char *log;
@@ -245,10 +246,12 @@ static void do_go(struct agent *a, char **w, int n)
 		return;
 	}
 	go.n = (int)count;
-	if (launch_go(&a->launch, &go, &e) < 0)
+	if (launch_go(&a->launch, &go, &e) < 0) {
 		no(a, e.text);
-	else
-		ok(a, "%u", a->id);
+		return;
+	}
+	a->stop = go.stop;
+	ok(a, "%u", a->id);
 }
 
 static void do_done(struct agent *a, char **w, int n)
@@ -383,21 +386,30 @@ static void reap_orphans(const struct agent *a)
 	}
 }
 
-/* In a window nothing of ours wakes up but by a message; else to greet and to watch the lease. */
-static int next_timeout_ms(const struct agent *a)
+/* Until when nothing of ours wakes up but by a message; 0 when no window is open. */
+static int64_t silent_until(const struct agent *a)
 {
-	int64_t left;
-
-	if (a->launch.state == LAUNCH_RUNNING)
-		return -1;
-	left = a->greeted ? NSEC_PER_SEC : a->hello + HELLO_EVERY_NS - clock_ns();
-	/* Rounded up: poll()'s clock may be a little ahead of ours. */
-	return left > 0 ? (int)(left / NSEC_PER_MSEC) + 1 : 0;
+	return a->launch.state == LAUNCH_RUNNING && clock_ns() < a->stop ? a->stop : 0;
 }
 
-static bool lease_is_over(const struct agent *a)
+/* Outside of windows to greet and to watch the lease. */
+static int next_timeout_ms(const struct agent *a)
 {
-	return a->lease && a->launch.state != LAUNCH_RUNNING && clock_ns() - a->heard > a->lease;
+	int64_t now = clock_ns(), left = silent_until(a) - now;
+
+	if (left <= 0)
+		left = a->greeted ? NSEC_PER_SEC : a->hello + HELLO_EVERY_NS - now;
+	/* Rounded up: poll()'s clock may be a little ahead of ours. */
+	left = left > 0 ? left / NSEC_PER_MSEC + 1 : 0;
+	return left > INT32_MAX ? INT32_MAX : (int)left;
+}
+
+/* The host is silent in a window, and has the whole lease from its end on. */
+static bool lease_is_over(struct agent *a)
+{
+	if (silent_until(a))
+		a->heard = a->stop;
+	return a->lease && clock_ns() - a->heard > a->lease;
 }
 
 static int watch_signals(void)
@@ -433,6 +445,8 @@ static enum agent_end loop(struct agent *a, int signals)
 		while (p[1].revents && read(signals, &info, sizeof(info)) == sizeof(info))
 			if (info.ssi_signo != SIGCHLD)
 				return AGENT_SIGNAL;
+		if (p[1].revents)
+			launch_look(&a->launch);
 		if (a->pid1 && p[1].revents)
 			reap_orphans(a);
 		if (p[0].revents && !hear(a))

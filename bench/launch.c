@@ -136,8 +136,8 @@ static void ended(struct launch *l)
 		return;
 	l->state = LAUNCH_FAILED;
 	if (WIFSIGNALED(status))
-		snprintf(l->why, sizeof(l->why), "the runner was killed by signal %d (%s)",
-			 WTERMSIG(status), strsignal(WTERMSIG(status)));
+		snprintf(l->why, sizeof(l->why), "the runner was killed by SIG%s",
+			 sigabbrev_np(WTERMSIG(status)));
 	else
 		snprintf(l->why, sizeof(l->why), "the runner ended with status %d and said nothing",
 			 WEXITSTATUS(status));
@@ -214,6 +214,22 @@ void launch_hear(struct launch *l)
 		snprintf(l->why, sizeof(l->why), "%s", message + 1);
 		break;
 	}
+}
+
+void launch_look(struct launch *l)
+{
+	siginfo_t info = {0};
+	int sig;
+
+	if (!l->pid || waitid(P_PID, l->pid, &info, WSTOPPED | WNOHANG) < 0 || info.si_pid == 0)
+		return;
+	sig = info.si_status;
+	kill(-l->pid, SIGKILL);
+	if (l->fd >= 0)
+		close(take_fd(l->fd));
+	reap(l);
+	l->state = LAUNCH_FAILED;
+	snprintf(l->why, sizeof(l->why), "the runner was stopped by SIG%s", sigabbrev_np(sig));
 }
 
 int launch_go(struct launch *l, const struct go *go, struct err *e)

@@ -46,6 +46,12 @@ int launch_start(struct launch *l, const char *spec, struct err *e);
 /* Takes one message off the socket, which poll() said is readable, or notes that it ended. */
 void launch_hear(struct launch *l);
 
+/*
+ * At SIGCHLD: a runner that was stopped stands still with all threads of its test, which is the
+ * end of the cell.
+ */
+void launch_look(struct launch *l);
+
 /* -EINVAL unless READY. */
 int launch_go(struct launch *l, const struct go *go, struct err *e);
 

@@ -124,7 +124,7 @@ struct samples {
 	int n, ntasks;
 	struct sample {
 		int64_t before, after;
-	} *at;
+	} * at;
 	uint64_t *counts;
 	size_t size;
 };

@@ -95,9 +95,9 @@ static const struct test tests[] = {
 	},
 	{
 		.info = {"page_fault2", "maps an own file of 128 MiB privately and writes to each page",
-			 "a page written", "page allocator; memory bandwidth", ROLE_UNKNOWN,
-			 MODE_BOTH,
-			 .needs = {.memory_per_task = BIG_SIZE, .tmpfs_per_task = BIG_SIZE,
+			 "a page written", "page allocator; memory bandwidth", ROLE_UNKNOWN, MODE_BOTH,
+			 .needs = {.memory_per_task = BIG_SIZE,
+				   .tmpfs_per_task = BIG_SIZE,
 				   .mapping = BIG_SIZE}},
 		.task_prepare = own_file_128m_sparse,
 		.run = page_fault2,

@@ -64,9 +64,9 @@ static const struct test tests[] = {
 		.run = futex1,
 	},
 	{
-		.info = {"futex2", "waits for a futex whose value differs: returns at once", "a call",
-			 "none: the lock of one hash entry, shared only by collision", ROLE_CONTROL,
-			 MODE_BOTH},
+		.info = {"futex2", "waits for a futex whose value differs: returns at once",
+			 "a call", "none: the lock of one hash entry, shared only by collision",
+			 ROLE_CONTROL, MODE_BOTH},
 		.run = futex2,
 	},
 	{

@@ -179,14 +179,14 @@ static const struct test tests[] = {
 		.cleanup = context_switch1_free,
 	},
 	{
-		.info = {"eventfd1", "writes 8 bytes to an eventfd of its own and reads them", "a pair",
-			 "none", ROLE_CONTROL, MODE_BOTH},
+		.info = {"eventfd1", "writes 8 bytes to an eventfd of its own and reads them",
+			 "a pair", "none", ROLE_CONTROL, MODE_BOTH},
 		.task_prepare = eventfd1_prepare,
 		.run = eventfd1,
 	},
 	{
-		.info = {"pipe1", "writes a byte to a pipe of its own and reads it", "a pair", "none",
-			 ROLE_CONTROL, MODE_BOTH, .needs = {.descriptors_per_task = 2}},
+		.info = {"pipe1", "writes a byte to a pipe of its own and reads it", "a pair",
+			 "none", ROLE_CONTROL, MODE_BOTH, .needs = {.descriptors_per_task = 2}},
 		.task_prepare = pipe1_prepare,
 		.run = pipe1,
 	},

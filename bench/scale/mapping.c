@@ -133,9 +133,8 @@ static int brk2_task(struct task *t)
 {
 	if (t->scale->cell->mode == MODE_THREADS)
 		return 0;
-	return brk_raise(t->scale->addresses, t->scale->page_size) < 0
-		       ? task_fail(t, "brk", ENOMEM)
-		       : 0;
+	return brk_raise(t->scale->addresses, t->scale->page_size) < 0 ? task_fail(t, "brk", ENOMEM)
+								       : 0;
 }
 
 static int brk_run(struct task *t)

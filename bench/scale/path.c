@@ -278,8 +278,7 @@ static const struct test tests[] = {
 		.cleanup = remove_one_file,
 	},
 	{
-		.info = {"open4",
-			 "opens read-only and closes a file of a fixed name (parameter path)",
+		.info = {"open4", "opens read-only and closes a file of a fixed name (parameter path)",
 			 "a pair", "the file, its dentry and inode", ROLE_EFFECT, MODE_BOTH,
 			 .needs = {.special = "with path=FILE: that file, of at least 4096 bytes"}},
 		.prepare = fixed_name,

@@ -67,11 +67,11 @@ static const struct test tests[] = {
 		.run = sched_yield_run,
 	},
 	{
-		.info = {"signal1", "raises a signal to itself and handles it",
-			 "a signal delivered",
+		.info = {"signal1", "raises a signal to itself and handles it", "a signal delivered",
 			 "the count of pending signals of the user; threads: the handlers' lock",
 			 ROLE_EFFECT, MODE_BOTH,
-			 .needs = {.special = "as many pending signals (RLIMIT_SIGPENDING) as tasks"}},
+			 .needs = {.special =
+					   "as many pending signals (RLIMIT_SIGPENDING) as tasks"}},
 		.task_prepare = signal1_prepare,
 		.run = signal1,
 	},

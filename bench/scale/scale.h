@@ -119,7 +119,10 @@ struct test_table {
 	const struct test *tests;
 	size_t n;
 };
-#define TEST_TABLE(table) {(table), sizeof(table) / sizeof(*(table))}
+#define TEST_TABLE(table)                                 \
+	{                                                 \
+		(table), sizeof(table) / sizeof(*(table)) \
+	}
 extern const struct test_table *const test_tables[]; /* ends in NULL */
 
 const struct test *find_loop(const char *name);

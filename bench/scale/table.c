@@ -4,9 +4,9 @@
 #include "bench/scale/tables.h"
 
 const struct test_table *const test_tables[] = {
-	&process_tests, &futex_tests,	&lock_tests,  &path_tests, &read_tests, &write_tests,
-	&file_tests,	&poll_tests,	&mapping_tests, &fault_tests, &ipc_tests, &net_tests,
-	NULL,
+	&process_tests, &futex_tests, &lock_tests, &path_tests,	   &read_tests,
+	&write_tests,	&file_tests,  &poll_tests, &mapping_tests, &fault_tests,
+	&ipc_tests,	&net_tests,   NULL,
 };
 
 const struct test *find_loop(const char *name)

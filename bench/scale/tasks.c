@@ -28,7 +28,6 @@
 /* The last pass of the longest loop, on an emulated machine. */
 #define LEAVE_NS (120 * NSEC_PER_SEC)
 
-
 int tasks_alloc(struct scale *s, struct err *e)
 {
 	size_t slots = s->ntasks * sizeof(struct slot);
@@ -111,10 +110,9 @@ static int task_error(struct scale *s, int i, struct err *e, const char *what)
 {
 	const struct cell *c = s->cell;
 
-	return c->unpinned
-		       ? err_set(e, ECHILD, "task %d (pid %d): %s", i, s->reports[i].pid, what)
-		       : err_set(e, ECHILD, "task %d on CPU %d (pid %d): %s", i, c->cpus[i],
-				 s->reports[i].pid, what);
+	return c->unpinned ? err_set(e, ECHILD, "task %d (pid %d): %s", i, s->reports[i].pid, what)
+			   : err_set(e, ECHILD, "task %d on CPU %d (pid %d): %s", i, c->cpus[i],
+				     s->reports[i].pid, what);
 }
 
 /* What the task itself reported. */
@@ -226,7 +224,8 @@ static int wait_for(struct scale *s, enum task_state state, int64_t timeout, con
 		/* Again and again: a task may be just about to block. */
 		for (int i = 0; wake && i < s->ntasks; i++)
 			if (s->reports[i].state == TASK_RUNNING)
-				syscall(SYS_tgkill, s->reports[i].pid, s->reports[i].tid, WAKE_SIGNAL);
+				syscall(SYS_tgkill, s->reports[i].pid, s->reports[i].tid,
+					WAKE_SIGNAL);
 		if (tasks_wait(clock_ns() + (wake ? AGAIN_NS : LOOK_NS)) < 0)
 			return err_set(e, EINTR, "ended by a signal");
 	}

@@ -117,8 +117,8 @@ static const struct test tests[] = {
 		.cleanup = remove_one_file,
 	},
 	{
-		.info = {"pwrite3", "writes 4096 bytes of one file, at an own page", "a call", SLICES,
-			 ROLE_EFFECT, MODE_BOTH, .needs = {.tmpfs_per_task = SLICE_NEED}},
+		.info = {"pwrite3", "writes 4096 bytes of one file, at an own page", "a call",
+			 SLICES, ROLE_EFFECT, MODE_BOTH, .needs = {.tmpfs_per_task = SLICE_NEED}},
 		.prepare = one_file_slices,
 		.task_prepare = open_slice_read_write,
 		.run = pwrite3,
@@ -131,8 +131,8 @@ static const struct test tests[] = {
 		.run = writeseek,
 	},
 	{
-		.info = {"writeseek2", "seeks to 0 and writes 4096 bytes of one file", "a pair", SAME,
-			 ROLE_EFFECT, MODE_BOTH, .needs = {.tmpfs = TRANSFER}},
+		.info = {"writeseek2", "seeks to 0 and writes 4096 bytes of one file", "a pair",
+			 SAME, ROLE_EFFECT, MODE_BOTH, .needs = {.tmpfs = TRANSFER}},
 		.prepare = one_file_4k,
 		.task_prepare = open_read_write,
 		.run = writeseek,
