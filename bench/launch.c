@@ -225,9 +225,9 @@ void launch_look(struct launch *l)
 		return;
 	sig = info.si_status;
 	kill(-l->pid, SIGKILL);
+	reap(l);
 	if (l->fd >= 0)
 		close(take_fd(l->fd));
-	reap(l);
 	l->state = LAUNCH_FAILED;
 	snprintf(l->why, sizeof(l->why), "the runner was stopped by SIG%s", sigabbrev_np(sig));
 }

@@ -486,7 +486,7 @@ static void a_runner_that_dies_is_a_failure(void **state)
 	start_long(&c, 1, &runner, &task);
 	kill(runner, SIGKILL);
 	assert_starts(client_settled(&c, 1), "failed ");
-	assert_contains(c.reply, "signal%209");
+	assert_contains(c.reply, "SIGKILL");
 	wait_until_gone(task);
 	client_end(&c);
 }
