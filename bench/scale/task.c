@@ -97,8 +97,8 @@ static void set_signals(const struct task *t)
 }
 
 /*
- * The CPU is inherited from the parent. A machine that mksim plays knows of a mask only who asked for
- * it, so a task that seems to be elsewhere asks once itself.
+ * The CPU is inherited from the parent. The task asks for it once more itself: a machine that mksim
+ * plays knows of a mask only who asked for it, and the parent moves on.
  */
 static int verify_cpu(struct task *t)
 {
@@ -106,7 +106,7 @@ static int verify_cpu(struct task *t)
 	const struct cell *c = t->scale->cell;
 	struct err e = ERR_INIT;
 
-	if (c->unpinned || this_cpu(NULL) == c->cpus[t->n])
+	if (c->unpinned)
 		return 0;
 	if (cpumask_set(&own, c->cpus[t->n]) == 0 && cpumask_set_affinity(&own, 0, &e) == 0 &&
 	    this_cpu(NULL) == c->cpus[t->n])
