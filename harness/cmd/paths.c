@@ -35,7 +35,7 @@ static bool in_build_tree(const char *dir)
 
 int find_bench(char **path, struct err *e)
 {
-	static const char *const places[] = {"", "/../bench", "/" MKSPLIT_LIBEXEC_FROM_BIN};
+	static const char *const places[] = {"", "/../bench", ("/" MKSPLIT_LIBEXEC_FROM_BIN)};
 	const char *wish = getenv("MKSPLIT_BENCH");
 	char dir[PATH_MAX];
 	int ret;

@@ -38,7 +38,7 @@ static const struct argp_option argp_options[] = {
 	{"interval", OPT_INTERVAL, "TIME", 0, "Length of a window (default: 1s)", 0},
 	{"warmup", OPT_WARMUP, "TIME", 0, "Run before the first window (default: 1s)", 0},
 	{"cpus", OPT_CPUS, "SET", 0, "CPUs to use, as in a plan (default: all)", 0},
-	{"backend", 'b', "NAME", 0, "host, container or qemu (default: host)", 0},
+	{"backend", 'b', "NAME", 0, "host or qemu (default: host)", 0},
 	{"output", 'o', "DIR", 0, "Make DIR the results folder (default: results/sweep_HOST_UTC)", 0},
 	{"quiet", 'q', NULL, 0, "Nothing but what goes wrong, and the curves", 0},
 	CARE_OPTIONS,
