@@ -21,6 +21,15 @@ uint32_t crc32_of(const void *data, size_t len)
 	return ~crc;
 }
 
+/* Nothing but what an encoder lets through: it may end up on somebody's terminal. */
+static bool is_payload(const char *payload, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		if (payload[i] < 0x20 || payload[i] >= MARKER)
+			return false;
+	return len <= FRAME_PAYLOAD_MAX;
+}
+
 size_t frame_encode(char *buf, size_t size, enum frame_direction dir, uint32_t seq,
 		    const char *payload)
 {
@@ -29,11 +38,8 @@ size_t frame_encode(char *buf, size_t size, enum frame_direction dir, uint32_t s
 	size_t len = strlen(payload);
 	int n;
 
-	if (len > FRAME_PAYLOAD_MAX)
+	if (!is_payload(payload, len))
 		return 0;
-	for (size_t i = 0; i < len; i++)
-		if (payload[i] < 0x20 || payload[i] >= MARKER)
-			return 0;
 	snprintf(head, sizeof(head), "%u %zu", seq, len);
 	n = snprintf(covered, sizeof(covered), "%s %s", head, payload);
 	n = snprintf(buf, size, "\n%c%c %s %08X %s\n", MARKER, dir, head, crc32_of(covered, n),
@@ -81,7 +87,7 @@ static const char *check_line(struct frame_reader *r, uint32_t *seq)
 	if (strlen(crc) < 9 || crc[8] != ' ')
 		return NULL;
 	payload = crc + 9;
-	if (strlen(payload) != len)
+	if (strlen(payload) != len || !is_payload(payload, len))
 		return NULL;
 	n = snprintf(covered, sizeof(covered), "%.*s%s", (int)(crc - numbers), numbers, payload);
 	snprintf(want, sizeof(want), "%08X", crc32_of(covered, n));
@@ -135,8 +141,7 @@ int word_escape(char *out, size_t size, const void *data, size_t n)
 	if (n == 0)
 		out[len++] = '-';
 	for (size_t i = 0; i < n; i++) {
-		bool plain = p[i] > 0x20 && p[i] < MARKER && p[i] != '%' &&
-			     !(n == 1 && p[i] == '-');
+		bool plain = p[i] > 0x20 && p[i] < MARKER && p[i] != '%' && !(n == 1 && p[i] == '-');
 
 		if (len + 4 > size)
 			return -1;

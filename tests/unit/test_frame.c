@@ -114,6 +114,19 @@ static void test_every_single_damage_is_seen(void **state)
 	}
 }
 
+/* The right CRC does not make it a frame: it could be a command to somebody's terminal. */
+static void test_unprintable_payload_is_none(void **state)
+{
+	static const char covered[] = "3 8 OK \033[2Jx";
+	char line[100];
+	struct frame_reader r;
+
+	snprintf(line, sizeof(line), "~A 3 8 %08X OK \033[2Jx\n", crc32_of(covered, strlen(covered)));
+	frame_reader_init(&r, FRAME_FROM_AGENT);
+	assert_string_equal(receive_text(&r, line), "");
+	assert_int_equal(r.dropped, 1);
+}
+
 static void test_garbage_without_end(void **state)
 {
 	static char big[10 << 20];
@@ -134,9 +147,8 @@ static void test_words(void **state)
 	static const struct {
 		const char *plain, *escaped;
 	} cases[] = {
-		{"", "-"},         {"-", "%2D"},         {"--", "--"},
-		{"a b", "a%20b"},  {"50%", "50%25"},     {"~", "%7E"},
-		{"a\nb", "a%0Ab"}, {"\xff\x7f", "%FF%7F"},
+		{"", "-"},	  {"-", "%2D"}, {"--", "--"},	   {"a b", "a%20b"},
+		{"50%", "50%25"}, {"~", "%7E"}, {"a\nb", "a%0Ab"}, {"\xff\x7f", "%FF%7F"},
 	};
 	char word[64], line[] = "GET facts 0", bad[] = "a%2", bad2[] = "%zz", twice[] = "a  b";
 	char *words[3];
@@ -167,6 +179,7 @@ int main(void)
 		cmocka_unit_test(test_byte_by_byte),
 		cmocka_unit_test(test_every_single_damage_is_seen),
 		cmocka_unit_test(test_garbage_without_end),
+		cmocka_unit_test(test_unprintable_payload_is_none),
 		cmocka_unit_test(test_words),
 	};
 
