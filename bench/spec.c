@@ -106,11 +106,25 @@ static int set(struct spec *s, char *key, char *value, struct err *e)
 		c->unpinned = strcmp(value, "1") == 0;
 	} else if (strcmp(key, "tasks") == 0) {
 		ret = number(key, value, 1, SPEC_TASKS_MAX, &v, e);
-		c->ntasks = ret == 0 ? (int)v : 0;
+		s->tasks = ret == 0 ? (int)v : 0;
 	} else {
 		ret = err_set(e, EINVAL, "unknown key \"%.40s\"", key);
 	}
 	return ret;
+}
+
+/* Every task needs its CPU, unless it may run anywhere. */
+static int count_tasks(struct spec *s, struct err *e)
+{
+	struct cell *c = &s->cell;
+
+	if (c->unpinned && s->tasks)
+		c->ntasks = s->tasks;
+	if (c->ntasks == 0)
+		return err_set(e, EINVAL, "\"cpus\" is missing or empty");
+	if (s->tasks && s->tasks != c->ntasks)
+		return err_set(e, EINVAL, "tasks=%d, but there are %d in cpus", s->tasks, c->ntasks);
+	return 0;
 }
 
 int spec_parse(struct spec *s, const char *text, struct err *e)
@@ -140,9 +154,7 @@ int spec_parse(struct spec *s, const char *text, struct err *e)
 	}
 	if (ret == 0 && !s->cell.test)
 		ret = err_set(e, EINVAL, "\"test\" is missing");
-	if (ret == 0 && s->cell.ntasks == 0)
-		ret = err_set(e, EINVAL, "\"cpus\" is missing or empty");
-	return ret;
+	return ret < 0 ? ret : count_tasks(s, e);
 }
 
 void spec_free(struct spec *s)

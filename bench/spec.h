@@ -19,6 +19,7 @@ struct spec {
 	bool live;
 	char *text; /* the words, split */
 	int *cpus;
+	int tasks; /* as given, or 0 */
 	struct param params[SPEC_PARAMS_MAX];
 };
 

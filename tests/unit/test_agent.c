@@ -310,6 +310,8 @@ static void bad_preparations(void **state)
 		{"cpus=%s", "test"},
 		{"test=getppid1", "cpus"},
 		{"test=getppid1 cpus=", "cpus"},
+		{"test=getppid1 tasks=2", "cpus"},
+		{"test=getppid1 tasks=2 cpus=%s", "tasks"},
 		{"test=getppid1 cpus=0-", "cpus"},
 		{"test=getppid1 cpus=3-1", "cpus"},
 		{"test=getppid1 cpus=0-9999", "cpus"},
