@@ -28,6 +28,24 @@
 #define END_MS	      5000
 #define LOOK_EVERY_MS 5
 
+/*
+ * This program anew. For a user-mode emulator of another architecture /proc/self/exe is itself when
+ * it comes to exec, so it has to be named in MKSPLIT_EMULATOR, with its path.
+ */
+static void execute(char **argv)
+{
+	char *emulator = getenv("MKSPLIT_EMULATOR"), path[PATH_MAX];
+	char *emulated[] = {emulator, path, argv[1], argv[2], NULL};
+	ssize_t n = emulator ? readlink("/proc/self/exe", path, sizeof(path) - 1) : -1;
+
+	if (n > 0) {
+		path[n] = '\0';
+		execv(emulator, emulated);
+	} else {
+		execv("/proc/self/exe", argv);
+	}
+}
+
 static void become_runner(int fd, pid_t parent)
 {
 	char number[12];
@@ -49,7 +67,7 @@ static void become_runner(int fd, pid_t parent)
 	snprintf(number, sizeof(number), "%d", RUNNER_FD);
 	/* Takes effect at exec: layouts in memory are then the same in every cell (personality(2)). */
 	personality(personality(0xffffffff) | ADDR_NO_RANDOMIZE);
-	execv("/proc/self/exe", argv);
+	execute(argv);
 	_exit(127);
 }
 

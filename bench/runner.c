@@ -73,17 +73,36 @@ static void live(void *arg, int k, int64_t before, int64_t after, const uint64_t
 	say(r->fd, 'S', text, len);
 }
 
-/* The parent removes the folder should we die; so no signal comes before it knows of it. */
+/* For the handler: the folder that was made, or "". */
+static char made_folder[PATH_MAX];
+
+/*
+ * Told to end by a parent that may itself be gone. A family that makes files has this signal
+ * blocked and sees it where it waits; here the folder is still empty, or stays so.
+ */
+static void end_early(int sig)
+{
+	if (made_folder[0])
+		rmdir(made_folder);
+	signal(sig, SIG_DFL);
+	raise(sig);
+}
+
+/* The parent removes the folder should we be killed; so no signal comes before it knows of it. */
 static int enter_room(struct runner *r, struct err *e)
 {
+	struct sigaction act = {.sa_handler = end_early};
 	sigset_t all, before;
 	int ret;
 
 	sigfillset(&all);
 	sigprocmask(SIG_BLOCK, &all, &before);
 	ret = room_enter(&r->room, r->spec.cell.dir, e);
-	if (r->room.made)
+	if (r->room.made) {
 		say(r->fd, 'M', r->room.dir, strlen(r->room.dir));
+		snprintf(made_folder, sizeof(made_folder), "%s", r->room.dir);
+		sigaction(SIGTERM, &act, NULL);
+	}
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	return ret;
 }

@@ -97,6 +97,7 @@ static int scale_prepare(struct cell *c, struct err *e)
 
 	if (!s)
 		return err_set(e, ENOMEM, "no memory");
+	block_signals();
 	c->state = s;
 	s->cell = c;
 	s->ntasks = c->ntasks;
@@ -111,7 +112,6 @@ static int scale_prepare(struct cell *c, struct err *e)
 		ret = check_descriptors(s, e);
 	if (ret < 0)
 		return ret;
-	block_signals();
 	ret = tasks_alloc(s, e);
 	if (ret == 0 && s->test->prepare)
 		ret = s->test->prepare(s, e);

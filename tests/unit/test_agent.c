@@ -454,45 +454,6 @@ static void drop_ends_what_runs(void **state)
 	wait_until_gone(task);
 }
 
-static void a_task_that_dies_is_named(void **state)
-{
-	static const struct {
-		int sig;
-		const char *name;
-	} cases[] = {{SIGKILL, "SIGKILL"}, {SIGSTOP, "SIGSTOP"}, {SIGSEGV, "SIGSEGV"}};
-
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		pid_t runner, task;
-		struct client c;
-		char want[60];
-
-		client_start_greeted(&c, "a");
-		start_long(&c, 1, &runner, &task);
-		kill(task, cases[i].sig);
-		assert_starts(client_settled(&c, 1), "failed ");
-		snprintf(want, sizeof(want), "task%%200%%20on%%20CPU%%20%s%%20", cpu);
-		assert_contains(c.reply, want);
-		assert_contains(c.reply, cases[i].name);
-		assert_starts(client_ask(&c, "GET result 0"), "NO ");
-		wait_until_gone(task);
-		client_end(&c);
-	}
-}
-
-static void a_runner_that_dies_is_a_failure(void **state)
-{
-	pid_t runner, task;
-	struct client c;
-
-	client_start_greeted(&c, "a");
-	start_long(&c, 1, &runner, &task);
-	kill(runner, SIGKILL);
-	assert_starts(client_settled(&c, 1), "failed ");
-	assert_contains(c.reply, "SIGKILL");
-	wait_until_gone(task);
-	client_end(&c);
-}
-
 static void off_wants_the_token(void **state)
 {
 	struct client c;
@@ -504,31 +465,6 @@ static void off_wants_the_token(void **state)
 	assert_starts(client_ask(&c, "TIME 1"), "OK ");
 	assert_string_equal(client_ask(&c, "OFF a"), "OK");
 	assert_int_equal(client_end(&c), AGENT_OFF);
-}
-
-/* The lease ends what nobody asks after, but not a cell, nor right behind one. */
-static void lease(void **state)
-{
-	pid_t runner, task;
-	struct client c;
-	uint32_t seq;
-
-	client_start(&c, "a");
-	assert_starts(client_ask(&c, "HI a 2"), "OK 1 ");
-	client_ask(&c, "PREP 1 test=getppid1 cpus=%s", cpu);
-	assert_string_equal(client_settled(&c, 1), "ready");
-	client_go(&c, 1, 1, 4000, 10);
-	assert_false(client_frame(&c, 4500, &seq));
-	assert_starts(client_settled(&c, 1), "done ");
-	client_ask(&c, "PREP 2 test=getppid1 cpus=%s", cpu);
-	assert_string_equal(client_settled(&c, 2), "ready");
-	assert_int_equal(children_of(c.pid, &runner, 1), 1);
-	assert_int_equal(children_of(runner, &task, 1), 1);
-	/* The agent's end closes the link. */
-	assert_false(client_frame(&c, 60000, &seq));
-	wait_until_gone(runner);
-	wait_until_gone(task);
-	assert_int_equal(client_end(&c), AGENT_LEASE);
 }
 
 int main(int argc, char **argv)
@@ -545,10 +481,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(what_cannot_run_is_unavailable),
 		cmocka_unit_test(go_wants_ready_and_an_order_of_time),
 		cmocka_unit_test(drop_ends_what_runs),
-		cmocka_unit_test(a_task_that_dies_is_named),
-		cmocka_unit_test(a_runner_that_dies_is_a_failure),
 		cmocka_unit_test(off_wants_the_token),
-		cmocka_unit_test(lease),
 	};
 
 	client_dispatch(argc, argv);
