@@ -3,7 +3,7 @@
 # hello, it goes down, and at the end the machine is as it was. On dumps of real machines the physical
 # ids in the blobs are compared with tables written by hand.
 set -u
-cd "$(dirname "$0")/../.."
+cd "$(dirname "$0")/../.." || exit 1
 if [ "$(id -u)" != 0 ]; then
 	echo "needs root"
 	exit 77

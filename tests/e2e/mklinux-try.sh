@@ -3,7 +3,7 @@
 # each refusal of the kernel it prints the sentence that says what to do; killed at any step, `mksplit
 # cleanup` brings the machine back.
 set -u
-cd "$(dirname "$0")/../.."
+cd "$(dirname "$0")/../.." || exit 1
 if [ "$(id -u)" != 0 ]; then
 	echo "needs root"
 	exit 77
@@ -112,6 +112,7 @@ says pool-busy@9 0 "everything is as it was"
 # Killed before and after every step: cleanup, in the same machine, brings everything back.
 for when in kill-before kill-after; do
 	for step in 1 2 3 4 5 6 7 8 9; do
+		# shellcheck disable=SC2016 # the shell inside expands them
 		sim 0 --strict "${small[@]}" --fault $when@$step -- bash -c \
 			'"$MKSPLIT" try --kernel "$KERNEL"; [ $? = 137 ] || exit 9; "$MKSPLIT" cleanup' &&
 			echo "ok: $when $step"
