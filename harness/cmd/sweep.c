@@ -110,7 +110,7 @@ static const struct argp argp = {
 /* The plan that a sweep is, as text: it is stored, and can be resumed like any other. */
 static char *plan_text(const struct options *o)
 {
-	bool host = strcmp(o->backend, "host") == 0 || strcmp(o->backend, "container") == 0;
+	bool host = strcmp(o->backend, "host") == 0;
 	json_t *tests = json_array(), *modes = json_array(), *plan, *partition;
 	cleanup_free char *list = strdup(o->modes);
 	char *text;

@@ -74,7 +74,6 @@ static const struct backend_rule {
 	bool host_only; /* the running kernel is the one partition */
 } backend_rules[] = {
 	{"host", false, true},
-	{"container", false, false},
 	{"qemu", true, false},
 	{"mklinux", true, false},
 };
@@ -90,7 +89,7 @@ static const struct backend_rule *find_rule(const char *name)
 static int read_backend(const struct at *at, const json_t *v, void *to, struct err *e)
 {
 	if (!json_is_string(v) || !find_rule(json_string_value(v)))
-		return at_error(at, e, "a backend is expected: host, container, qemu or mklinux");
+		return at_error(at, e, "a backend is expected: host, qemu or mklinux");
 	return read_string(at, v, to, e);
 }
 

@@ -40,7 +40,7 @@ struct plan_partition {
 
 struct plan_arm {
 	char *name;
-	char *backend; /* "host", "container", "qemu", "mklinux" */
+	char *backend; /* "host", "qemu", "mklinux" */
 	struct plan_partition *partitions;
 	int npartitions;
 	/* {"base","setting","value"}: another arm with one setting changed; borrowed, or NULL */

@@ -20,7 +20,7 @@
 static const struct {
 	const char *backend;
 	double seconds;
-} boot_costs[] = {{"host", 0.5}, {"container", 1}, {"qemu", 8}, {"mklinux", 20}};
+} boot_costs[] = {{"host", 0.5}, {"qemu", 8}, {"mklinux", 20}};
 
 static int no_memory(struct err *e)
 {

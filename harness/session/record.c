@@ -204,7 +204,7 @@ static json_t *cpu_table(const struct topology *t)
 /* Every kernel of a fresh arm boots anew in each block: not where the running one takes part. */
 static bool is_fresh(const struct plan_arm *arm)
 {
-	if (strcmp(arm->backend, "host") == 0 || strcmp(arm->backend, "container") == 0)
+	if (strcmp(arm->backend, "host") == 0)
 		return false;
 	for (int i = 0; i < arm->npartitions; i++)
 		if (arm->partitions[i].host)
