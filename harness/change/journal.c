@@ -8,13 +8,15 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
 #include "common/io.h"
 
-/* A run writes a few entries a boot; a longer file is not one of ours. */
+/* A run writes a few entries a boot; a longer file is not one of ours, nor a higher number. */
 #define JOURNAL_MAX (64 << 20)
+#define ENTRY_MAX   (1 << 20)
 
 struct journal {
 	int fd;
@@ -67,6 +69,10 @@ static void replay(struct journal *j, const char *line, size_t len)
 	number = (int)json_integer_value(json_object_get(o, "entry"));
 	if (!j->head && json_is_string(json_object_get(o, "boot_id"))) {
 		j->head = o;
+		return;
+	}
+	if (number < 1 || number > ENTRY_MAX) {
+		json_decref(o);
 		return;
 	}
 	snprintf(key, sizeof(key), "%d", number);
@@ -153,16 +159,21 @@ static int append(struct journal *j, json_t *o, struct err *e)
 {
 	cleanup_free char *line = o ? json_dumps(o, JSON_COMPACT) : NULL;
 	size_t len = line ? strlen(line) : 0;
+	off_t size;
 	int ret;
 
 	json_decref(o);
 	if (!line)
 		return err_set(e, ENOMEM, "no memory for a journal entry");
 	line[len] = '\n'; /* in place of the NUL: one write, whole or torn at its end */
+	size = lseek(j->fd, 0, SEEK_END);
 	ret = write_all(j->fd, line, len + 1);
 	if (ret == 0 && fdatasync(j->fd) < 0)
 		ret = -errno;
 	if (ret < 0) {
+		/* Half a line would take the next one, written when there is room again, with it. */
+		if (size >= 0 && ftruncate(j->fd, size) < 0)
+			ret = -errno;
 		errno = -ret;
 		return err_sys(e, "%s", j->path);
 	}
@@ -192,7 +203,8 @@ int journal_open(struct journal **out, struct err *e)
 	j->last = 0;
 	if (ftruncate(j->fd, 0) < 0)
 		return err_sys(e, "%s", j->path);
-	j->head = json_pack("{s:s,s:i}", "boot_id", boot ? boot : "unknown", "pid", (int)getpid());
+	j->head = json_pack("{s:s,s:i,s:I}", "boot_id", boot ? boot : "unknown", "pid",
+			    (int)getpid(), "started", (json_int_t)time(NULL));
 	ret = append(j, json_incref(j->head), e);
 	if (ret < 0)
 		return ret;
@@ -206,6 +218,10 @@ int journal_before(struct journal *j, const char *kind, json_t *undo, struct err
 	char key[16];
 	int ret;
 
+	if (j->last >= ENTRY_MAX) {
+		json_decref(o);
+		return err_set(e, EFBIG, "%s has %d entries", j->path, j->last);
+	}
 	if (!o)
 		return err_set(e, ENOMEM, "no memory for a journal entry");
 	ret = append(j, json_incref(o), e);

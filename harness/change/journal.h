@@ -41,7 +41,7 @@ int journal_close(struct journal **j, struct err *e);
 
 /* How a kind of change is undone. Idempotent: twice is the same as once. */
 struct undo_kind {
-	const char *kind; /* "process", "mount", "folder", "file-value", "mk-instance", ... */
+	const char *kind; /* "processes", "folder", "file-value", "mk-instance", ... */
 	/*
 	 * Compares before it restores: what somebody else changed since stays, and is named by
 	 * say(). Returns 0 when nothing of ours is left.

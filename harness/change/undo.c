@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -25,21 +26,29 @@
 #define LOOKS_TERM    50
 #define LOOKS_KILL    500
 
-/* Whether the process (never ourselves) carries the line in its environment and is no zombie. */
-static bool carries(const char *pid, const char *line)
+/*
+ * A process that carries the line in its environment, as a descriptor, so that the signal reaches
+ * the one that was looked at and not a later one of the same number; -1 for others, ourselves
+ * among them. A zombie has no environment any more.
+ */
+static int open_marked(const char *pid, const char *line)
 {
+	cleanup_close int fd = -1;
 	cleanup_free char *text = NULL;
 	struct err e = ERR_INIT;
 	char path[64];
 	size_t len = 0;
 
+	if (atoi(pid) == getpid())
+		return -1;
+	fd = (int)syscall(SYS_pidfd_open, atoi(pid), 0);
 	snprintf(path, sizeof(path), "/proc/%.20s/environ", pid);
-	if (atoi(pid) == getpid() || read_file_at(AT_FDCWD, path, ENVIRON_MAX, &text, &len, &e) < 0)
-		return false;
+	if (fd < 0 || read_file_at(AT_FDCWD, path, ENVIRON_MAX, &text, &len, &e) < 0)
+		return -1;
 	for (const char *p = text; p < text + len; p += strlen(p) + 1)
 		if (strcmp(p, line) == 0)
-			return true;
-	return false;
+			return take_fd(fd);
+	return -1;
 }
 
 /* Signals all of them; returns how many there are. */
@@ -50,11 +59,14 @@ static int signal_marked(const char *line, int sig)
 	int n = 0;
 
 	while (proc && (d = readdir(proc))) {
-		if (!isdigit((unsigned char)d->d_name[0]) || !carries(d->d_name, line))
+		cleanup_close int fd =
+			isdigit((unsigned char)d->d_name[0]) ? open_marked(d->d_name, line) : -1;
+
+		if (fd < 0)
 			continue;
 		n++;
 		if (sig)
-			kill(atoi(d->d_name), sig);
+			syscall(SYS_pidfd_send_signal, fd, sig, NULL, 0);
 	}
 	return n;
 }
