@@ -24,6 +24,10 @@
 #define REPEAT_MIN_MS	10
 #define REPEAT_MAX_MS	8000
 
+/* How long the reason for the end of a stream is waited for. */
+#define GONE_MS	      3000
+#define GONE_EVERY_MS 20
+
 #define ALIVE_EVERY_MS 1000
 
 /* A round of TIME that has not come back by then is lost. */
@@ -159,10 +163,16 @@ static int gone(struct link *l, struct err *e)
 {
 	struct err why = ERR_INIT;
 
-	/* The backend knows more than the end of a stream says. */
-	if (l->alive && l->alive(l->alive_arg, &why) < 0) {
-		*e = why;
-		return e->code;
+	/*
+	 * The backend knows more than the end of a stream says, and may know it a moment later:
+	 * descriptors are closed before their process has ended.
+	 */
+	for (int ms = 0; l->alive && ms <= GONE_MS; ms += GONE_EVERY_MS) {
+		if (l->alive(l->alive_arg, &why) < 0) {
+			*e = why;
+			return e->code;
+		}
+		poll(NULL, 0, GONE_EVERY_MS);
 	}
 	return err_set(e, EPIPE, "the link to \"%s\" was closed from the other side", l->name);
 }
