@@ -26,6 +26,9 @@
 #define TAIL_BYTES 2048
 #define TAIL_LINES 6
 
+/* Behind a panic comes the trace of each CPU. */
+#define SEARCH_BYTES (64 << 10)
+
 /* In the child: only calls that are safe after fork. Never returns. */
 static void become(char *const argv[], char *const envp[], int pass, int log, pid_t parent)
 {
@@ -102,22 +105,35 @@ int local_start(struct local_process *p, char *const argv[], int pass, char *log
 	return 0;
 }
 
-void last_lines(const char *path, off_t first, char *out, size_t size)
+/* At most size - 1 bytes from the end of a file, behind an offset, as a string. */
+static size_t read_tail(const char *path, off_t first, char *tail, size_t size)
 {
 	cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC);
-	char tail[TAIL_BYTES + 1];
 	off_t end = fd < 0 ? 0 : lseek(fd, 0, SEEK_END);
 	ssize_t n = 0;
-	size_t at = 0;
+
+	if (end - first > (off_t)size - 1)
+		first = end - (off_t)size + 1;
+	if (end > first)
+		n = pread(fd, tail, size - 1, first);
+	if (n < 0)
+		n = 0;
+	tail[n] = '\0';
+	return n;
+}
+
+static char printable(char c)
+{
+	return c >= 0x20 && c < 0x7f ? c : '?';
+}
+
+void last_lines(const char *path, off_t first, char *out, size_t size)
+{
+	char tail[TAIL_BYTES + 1];
+	size_t n = read_tail(path, first, tail, sizeof(tail)), at = 0;
 	int lines = 0;
 	char *from;
 
-	if (end - first > TAIL_BYTES)
-		first = end - TAIL_BYTES;
-	if (end > first)
-		n = pread(fd, tail, TAIL_BYTES, first);
-	if (n < 0)
-		n = 0;
 	while (n > 0 && (tail[n - 1] == '\n' || tail[n - 1] == '\r'))
 		n--;
 	tail[n] = '\0';
@@ -129,9 +145,26 @@ void last_lines(const char *path, off_t first, char *out, size_t size)
 			memcpy(out + at, " | ", 3);
 			at += 3;
 		} else if (*from != '\r') {
-			out[at++] = *from >= 0x20 && *from < 0x7f ? *from : '?';
+			out[at++] = printable(*from);
 		}
 	}
+	out[at] = '\0';
+}
+
+void last_line_with(const char *text, const char *path, off_t from, char *out, size_t size)
+{
+	cleanup_free char *tail = malloc(SEARCH_BYTES + 1);
+	char *found = NULL;
+	size_t at = 0;
+
+	*out = '\0';
+	if (!tail)
+		return;
+	read_tail(path, from, tail, SEARCH_BYTES + 1);
+	for (char *next = tail; (next = strstr(next, text)); next++)
+		found = next;
+	for (; found && *found && *found != '\n' && *found != '\r' && at + 1 < size; found++)
+		out[at++] = printable(*found);
 	out[at] = '\0';
 }
 

@@ -34,6 +34,12 @@ void local_stop(struct local_process *p, int grace_ms);
 /* The last lines of a text file behind an offset, printable, joined by " | ", for messages. */
 void last_lines(const char *path, off_t from, char *out, size_t size);
 
+/*
+ * The last line with this text in it, from the text on, printable; "" when there is none in the
+ * last 64 KiB of what stands behind the offset.
+ */
+void last_line_with(const char *text, const char *path, off_t from, char *out, size_t size);
+
 /* The agent of one of the host's partitions: *fd is our end of its link. */
 int local_agent_start(struct local_process *p, int *fd, const char *arm, const char *partition,
 		      const struct backend_env *env, struct err *e);

@@ -302,6 +302,10 @@ static enum kernel_state guest_state(struct guest *g, char *why, size_t size)
 	}
 	if (state != KERNEL_DEAD)
 		return state;
+	last_line_with("Kernel panic", g->log, g->log_start, lines, sizeof(lines));
+	len = strlen(why);
+	if (*lines)
+		snprintf(why + len, size - len, "; %s", lines);
 	last_lines(g->log, g->log_start, lines, sizeof(lines));
 	len = strlen(why);
 	snprintf(why + len, size - len, "; its console ended with: %s", *lines ? lines : "(nothing)");
