@@ -25,6 +25,9 @@
 #define CONTROL_MS 120000
 /* The agent was told OFF: its kernel powers off, which an emulated one does in a second or two. */
 #define OFF_MS 10000
+/* From the end of its sockets to that of QEMU itself. */
+#define DEATH_MS       2000
+#define DEATH_EVERY_MS 20
 
 struct qemu {
 	char *program; /* qemu-system-... */
@@ -321,6 +324,26 @@ static int alive(void *arg, struct err *e)
 	return err_set(e, ECHILD, "QEMU: %s", why);
 }
 
+/*
+ * What is wrong with a guest whose QEMU stopped speaking to us: a process that dies closes what it
+ * had open some time before it can be waited for.
+ */
+static int explain(struct guest *g, int ret, struct err *e)
+{
+	bool closed = ret == -EPIPE || ret == -ECONNRESET;
+
+	for (int ms = 0; closed && ms <= DEATH_MS; ms += DEATH_EVERY_MS) {
+		struct err why = ERR_INIT;
+
+		if (alive(g, &why) < 0) {
+			*e = why;
+			return e->code;
+		}
+		poll(NULL, 0, DEATH_EVERY_MS);
+	}
+	return ret;
+}
+
 static int start(struct backend *b, struct guest *g, struct err *e)
 {
 	struct qemu *q = b->own;
@@ -403,6 +426,7 @@ static int qemu_apply(struct backend *b, const struct step *s, struct err *e)
 		ret = pin(b, g, e);
 	else
 		ret = qmp_do(g->qmp, "cont", NULL, NULL, e);
+	ret = explain(g, ret, e);
 	return ret < 0 ? err_wrap(e, "partition \"%s\"", g->partition->name) : 0;
 }
 
