@@ -71,12 +71,15 @@ int find_data(char **path, const char *name, struct err *e)
 {
 	char dir[PATH_MAX];
 	int ret = own_folder(dir, sizeof(dir), e);
-	const char *base;
 
 	if (ret < 0)
 		return ret;
-	base = in_build_tree(dir) ? MKSPLIT_SOURCE_DIR : MKSPLIT_DATA_DIR;
-	if (asprintf(path, "%s/%s", base, name) < 0)
+	/* What is installed may have been moved as a whole, or still stand in its staging folder. */
+	if (in_build_tree(dir))
+		ret = asprintf(path, "%s/%s", MKSPLIT_SOURCE_DIR, name);
+	else
+		ret = asprintf(path, "%s/%s/%s", dir, MKSPLIT_DATA_FROM_BIN, name);
+	if (ret < 0)
 		return err_set(e, ENOMEM, "no memory");
 	if (access(*path, R_OK) < 0) {
 		ret = err_sys(e, "%s", *path);

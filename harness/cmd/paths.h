@@ -13,7 +13,7 @@ int find_bench(char **path, struct err *e);
 /*
  * Where a data file of the project is ("results/published/published.json", "configs/kernel/host.config"):
  * in the source tree that this program was built from, while it is run from its build tree, else in
- * the installed data folder. The caller frees *path.
+ * the data folder that was installed with it. The caller frees *path.
  */
 int find_data(char **path, const char *name, struct err *e);
 
