@@ -1,7 +1,12 @@
 #!/bin/bash
-# Guests that die: kernels that cannot be loaded or panic, QEMU killed and stopped in mid-run, mksplit
-# killed. Each cell ends with the reason, the run goes on, and nothing stays behind.
+# SPDX-License-Identifier: GPL-2.0-or-later
+# A kernel that cannot be loaded, QEMU killed, mksplit killed: each cell ends with the reason, the
+# other arm is measured all the same, nothing stays behind, and a resumed run is whole, with what was
+# stored before as the same bytes. (guest-deaths.sh has panics and kills at each step.)
 set -eu
+command -v qemu-system-x86_64 >/dev/null || { echo "there is no QEMU here"; exit 77; }
+ls /boot/vmlinuz-* >/dev/null 2>&1 || { echo "there is no kernel image here"; exit 77; }
+: "${MKSPLIT:=$(realpath "$(dirname "$0")/../../build")/harness/mksplit}"
 work=$(mktemp -d)
 export MKSPLIT_STATE_DIR=$work/state
 trap 'rm -rf "$work"' EXIT
@@ -70,9 +75,6 @@ make_plan missing "$work/no-image" ""
 bad missing 'no-image: No such file'
 make_plan garbage "$work/zeros" ""
 bad garbage 'QEMU: it ended with status 1: .*kernel'
-make_plan panic auto "rdinit=/no-init init=/no-init"
-bad panic 'its console ended with: .*(panic|Rebooting|Kernel Offset|Call Trace|RIP)'
-
 # begin FOLDER: a run in the background whose first arm is up; sets pid.
 make_plan good auto ""
 begin() {
