@@ -169,7 +169,8 @@ static void test_kernel_and_ports(void **state)
 	assert_has(text, " -nodefaults ");
 	assert_null(strstr(text, "-net"));
 	assert_has(text,
-		   " console=ttyS0 panic=-1 mksplit.link=ttyS1 mksplit.token=word quiet x=1 ");
+		   " console=ttyS0 panic=-1 no_timer_check mksplit.link=ttyS1 mksplit.token=word "
+		   "quiet x=1 ");
 	/* The first -serial is ttyS0. */
 	assert_true(strstr(text, "-serial chardev:console") < strstr(text, "-serial chardev:link"));
 	free(text);
@@ -177,6 +178,7 @@ static void test_kernel_and_ports(void **state)
 	s.kernel.one_console = true;
 	text = command(&s, true);
 	assert_has(text, " -accel kvm ");
+	assert_null(strstr(text, "no_timer_check"));
 	assert_has(text, "mksplit.link=ttyS0");
 	assert_null(strstr(text, "chardev:console"));
 	assert_has(text, "logfile=/results/log");

@@ -205,19 +205,21 @@ static void add_memory(struct words *w, const struct guest *g, const struct back
 
 /*
  * Parameters of the kernel: a panic ends the guest (panic=-1 reboots at once, and -no-reboot
- * turns that into the end of QEMU). What the plan appends stands last, so that it wins.
+ * turns that into the end of QEMU). An emulated timer on a busy host ticks too late for Linux'
+ * check of it in start-up, which then panics ("IO-APIC + timer doesn't work"): no_timer_check, as
+ * guests under KVM have it by themselves. What the plan appends stands last, so that it wins.
  */
 static void add_kernel(struct words *w, const struct guest *g, const struct guest_files *f,
-		       const struct backend_env *env)
+		       bool kvm, const struct backend_env *env)
 {
 	words_add(w, "-kernel");
 	words_add(w, "%s", f->image);
 	words_add(w, "-initrd");
 	words_add(w, "%s", f->initramfs);
 	words_add(w, "-append");
-	words_add(w, "console=ttyS0 panic=-1 mksplit.link=%s mksplit.token=%s%s%s",
-		  g->kernel->one_console ? "ttyS0" : "ttyS1", env->token,
-		  *g->kernel->append ? " " : "", g->kernel->append);
+	words_add(w, "console=ttyS0 panic=-1%s mksplit.link=%s mksplit.token=%s%s%s",
+		  kvm ? "" : " no_timer_check", g->kernel->one_console ? "ttyS0" : "ttyS1",
+		  env->token, *g->kernel->append ? " " : "", g->kernel->append);
 }
 
 void guest_command(struct words *w, const struct guest *g, const struct guest_files *f, bool kvm,
@@ -264,7 +266,7 @@ void guest_command(struct words *w, const struct guest *g, const struct guest_fi
 		  g->kernel->one_console ? g->log : "");
 	words_add(w, "-serial");
 	words_add(w, "chardev:link");
-	add_kernel(w, g, f, env);
+	add_kernel(w, g, f, kvm, env);
 }
 
 int find_qemu(char **path, struct err *e)

@@ -82,7 +82,9 @@ int kvm_works(const char *qemu, const char *image, const struct backend_env *env
 	} else {
 		if (env->note)
 			env->note(env->note_arg, "looking whether a guest boots under KVM");
-		snprintf(log, sizeof(log), "%s/kvm-probe-%d.log", folder, (int)getpid());
+		/* In the run's folder, which `mksplit cleanup` knows; doctor has none. */
+		snprintf(log, sizeof(log), "%s/kvm-probe-%d.log",
+			 env->journal ? env->run_dir : folder, (int)getpid());
 		ret = boots(qemu, image, env, log, e);
 		unlink(log);
 		if (ret < 0)
