@@ -55,13 +55,13 @@ static int poll2_prepare(struct task *t)
 static int poll2(struct task *t)
 {
 	struct slot *s = t->slot;
-	const struct many *m = t->data;
+	struct many own = *(const struct many *)t->data; /* on the stack, as the entries are */
 	struct pollfd all[MANY];
 
 	while (!s->stop) {
 		memset(all, 0, sizeof(all));
 		for (int i = 0; i < MANY; i++) {
-			all[i].fd = m->fds[i];
+			all[i].fd = own.fds[i];
 			all[i].events = POLLOUT;
 		}
 		if (poll(all, MANY, 0) != MANY)
