@@ -136,6 +136,14 @@ static void check_clock(struct proof_view *v)
 			 unsure / 1e6, share * 100);
 }
 
+static void check_room(struct proof_view *v)
+{
+	const char *missing = json_string_value(json_object_get(v->result->notes, "room_missing"));
+
+	if (missing && *missing)
+		flag_add(v, 1, "measured without a clean room: %.200s", missing);
+}
+
 const struct proof proofs[] = {
 	{"cpu-time",
 	 "a task that never sleeps has its CPU for at least 98 %: interrupts and the tick take "
@@ -159,6 +167,11 @@ const struct proof proofs[] = {
 	 "a clock known to 1 % of a window: partitions are compared over the same time else only "
 	 "roughly",
 	 check_clock},
+	{"clean-room",
+	 "the whole clean room: files on a tmpfs with other options, or tasks in a cgroup with a "
+	 "limit, "
+	 "are another measurement, of which controls see nothing",
+	 check_room},
 };
 
 const int nproofs = sizeof(proofs) / sizeof(*proofs);
