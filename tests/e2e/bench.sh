@@ -11,7 +11,7 @@ fi
 BENCH=$(realpath "${BENCH:-${BUILD:-build}/bench/mksplit-bench}")
 work=$(mktemp -d)
 parent=
-trap 'kill $parent 2>/dev/null; rm -rf "$work"' EXIT
+trap 'kill $parent 2>/dev/null || true; rm -rf "$work"' EXIT
 cpu=$(taskset -cp $$ | sed 's/.*: //; s/[,-].*//')
 
 fail() {
