@@ -37,7 +37,7 @@ enum nature machine_nature(const struct root *root)
 {
 	const char *sim = getenv("MKSIM");
 
-	if (root->real && sim && *sim)
+	if (root->real && sim && strcmp(sim, "1") == 0)
 		return NATURE_SIMULATED;
 	if (!under_hypervisor(root))
 		return NATURE_NATIVE;

@@ -6,8 +6,8 @@
 
 /*
  * What the running kernel itself runs on: native hardware, a virtual machine, an emulated CPU
- * (QEMU's TCG says so in CPUID leaf 0x40000000), or a machine that mksim plays (MKSIM is set
- * in the environment then). A backend's numbers are never better evidence than that.
+ * (QEMU's TCG says so in CPUID leaf 0x40000000), or a machine that mksim plays (MKSIM=1 is in
+ * the environment then). A backend's numbers are never better evidence than that.
  */
 enum nature machine_nature(const struct root *root);
 
