@@ -55,7 +55,8 @@ assert events[-1]["event"] == "end" and events[-1]["ok"]
 PYTHON
 
 grep -q 'Linux version' r/consoles/*.log
-"$MKSPLIT" report "$work/r" --json >/dev/null
+"$MKSPLIT" report "$work/r" --json | python3 -c 'import json, sys; json.load(sys.stdin)'
+"$MKSPLIT" report "$work/r" >/dev/null
 [ -s r/report.html ]
 # Nothing of the run is left: no process that carries its mark, no journal, no run folder.
 for environ in /proc/[0-9]*/environ; do
